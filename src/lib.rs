@@ -3,5 +3,6 @@
 //! The modules import one way: commands → warehouse → lake → model ← adapters → source.
 
 pub mod adapters;
+pub mod lake;
 pub mod model;
 pub mod source;
