@@ -3,6 +3,7 @@
 //! The modules import one way: commands → warehouse → lake → model ← adapters → source.
 
 pub mod adapters;
+pub mod ingest;
 pub mod lake;
 pub mod model;
 pub mod source;

@@ -119,7 +119,6 @@ fn tell_removed(source: &mut ReadSource, known: &Known, now: i64) -> Result<()> 
         ]);
         let row = IssuesRow { kind: Some(kind.as_str()), detail: Some(&detail) };
         issues.push_with_ids(event_id.as_str(), event_id.as_str(), Some(session_id), 0, (*ts).min(now), &row);
-        *source.issue_counts.entry(kind).or_default() += 1;
     }
     if issues.is_empty() {
         return Ok(());

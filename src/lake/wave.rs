@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray as _};
 
 use super::commit::{self, Changes};
 use super::parts::{self, TableRows};
@@ -14,10 +14,10 @@ use super::settle::{self, Added};
 use super::{Lake, Result, known, session_rows};
 use crate::model::rows::PlacedClaim;
 use crate::model::tables::{
-    ISSUES, MESSAGES, SESSIONS, TABLES, TOOL_CALLS, TOOL_RESULTS, TableColumns as _, TableSpec, USAGE, USAGE_COPIES,
-    UsageReader,
+    ISSUES, MESSAGES, RECORD_COLUMNS, SESSIONS, TABLES, TOOL_CALLS, TOOL_RESULTS, TableColumns as _, TableSpec, USAGE,
+    USAGE_COPIES, UsageReader,
 };
-use crate::model::{IssueKind, Rows, SessionFacts};
+use crate::model::{Rows, SessionFacts};
 use crate::source::Checkpoint;
 use crate::source::walk::Problem;
 
@@ -34,8 +34,10 @@ pub struct ReadSource {
     pub id: Option<i64>,
     /// Where to go on.
     pub checkpoint: Checkpoint,
-    /// Whether it is being read from its start though the lake has rows of it.
+    /// Whether it is being read from its start though the lake has rows of it: those rows must not land again.
     pub rereading: bool,
+    /// Whether more slices of such a reading follow.
+    pub reread_goes_on: bool,
     /// Whether this was the last slice of such a reading, and the first was in this run too.
     pub reread_ends: bool,
     /// Columns of `messages`, `tool_calls`, `tool_results` and `issues`; empty where there are no rows.
@@ -48,8 +50,6 @@ pub struct ReadSource {
     pub known_claims: Vec<bool>,
     /// What was learned of sessions.
     pub sessions: BTreeMap<String, SessionFacts>,
-    /// Issues by kind.
-    pub issue_counts: BTreeMap<IssueKind, u64>,
 }
 
 impl ReadSource {
@@ -80,13 +80,13 @@ impl ReadSource {
             id,
             checkpoint,
             rereading: false,
+            reread_goes_on: false,
             reread_ends: false,
             tables,
             claims: std::mem::take(&mut rows.claims),
             claim_rows,
             known_claims: Vec::new(),
             sessions: std::mem::take(&mut rows.sessions),
-            issue_counts: std::mem::take(&mut rows.issue_counts),
         }
     }
 }
@@ -111,6 +111,8 @@ pub struct WaveSummary {
     pub rows: BTreeMap<&'static str, u64>,
     /// Requests and counters added.
     pub added: Added,
+    /// New issues by kind.
+    pub issues: BTreeMap<String, u64>,
     /// Parts written.
     pub parts: u64,
     /// Bytes of the parts.
@@ -158,6 +160,7 @@ pub fn commit_wave(lake: &mut Lake, mut sources: Vec<ReadSource>, context: &Wave
         tables.entry(ISSUES.name).or_default().push(rows);
     }
 
+    let issues = count_issues(tables.get(ISSUES.name).map(Vec::as_slice).unwrap_or_default());
     let staged = match parts::write(&lake.layout, lake.state.lake_id(), batch, &context.host, &tables) {
         Ok(staged) => staged,
         Err(error) => {
@@ -165,7 +168,8 @@ pub fn commit_wave(lake: &mut Lake, mut sources: Vec<ReadSource>, context: &Wave
             return Err(error);
         }
     };
-    let mut summary = WaveSummary { batch, added: settled.added, parts: staged.len() as u64, ..WaveSummary::default() };
+    let mut summary =
+        WaveSummary { batch, added: settled.added, issues, parts: staged.len() as u64, ..WaveSummary::default() };
     for part in &staged {
         let table = TABLES.iter().find(|table| table.name == part.table).map_or("", |table| table.name);
         *summary.rows.entry(table).or_default() += u64::try_from(part.rows).unwrap_or(0);
@@ -183,4 +187,16 @@ pub fn commit_wave(lake: &mut Lake, mut sources: Vec<ReadSource>, context: &Wave
     };
     commit::commit(lake, &changes)?;
     Ok(summary)
+}
+
+/// Issues by kind, counted from the rows that land.
+fn count_issues(sources: &[TableRows]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for rows in sources {
+        let kinds = rows.columns.get(RECORD_COLUMNS.len()).and_then(|column| column.as_string_opt::<i32>());
+        for kind in kinds.into_iter().flatten().flatten() {
+            *counts.entry(kind.to_owned()).or_default() += 1;
+        }
+    }
+    counts
 }

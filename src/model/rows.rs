@@ -34,8 +34,6 @@ pub struct Rows {
     pub claims: Vec<PlacedClaim>,
     /// What was learned of sessions, by session id.
     pub sessions: BTreeMap<String, SessionFacts>,
-    /// How many issues of each kind were written.
-    pub issue_counts: BTreeMap<IssueKind, u64>,
 }
 
 /// A claim and where it stands.
@@ -64,7 +62,6 @@ impl Rows {
             claim_rows: UsageColumns::default(),
             claims: Vec::new(),
             sessions: BTreeMap::new(),
-            issue_counts: BTreeMap::new(),
         }
     }
 
@@ -167,6 +164,5 @@ impl Rows {
         let seq = i64::try_from(seq).unwrap_or(i64::MAX);
         let row = IssuesRow { kind: Some(kind.as_str()), detail: Some(detail) };
         self.issues.push_with_ids(event_id.as_str(), record_key.as_str(), session_id, seq, ts, &row);
-        *self.issue_counts.entry(kind).or_default() += 1;
     }
 }

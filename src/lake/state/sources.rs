@@ -74,6 +74,15 @@ impl State {
         })
     }
 
+    /// The row id of a source.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn source_id(&self, provider: &str, path: &Path) -> Result<Option<i64>> {
+        let sql = "SELECT id FROM sources WHERE provider = ?1 AND path = ?2";
+        self.maybe(sql, (provider, path.as_os_str().as_bytes()), |row| row.get(0))
+    }
+
     /// Sources whose first line has this hash.
     ///
     /// # Errors
