@@ -1,0 +1,1 @@
+//! Reads the hand-made fixtures and checks what the adapter makes of them.
