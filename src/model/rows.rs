@@ -8,7 +8,7 @@ use super::issue::IssueKind;
 use super::session::SessionFacts;
 use super::tables::{
     IssuesColumns, IssuesRow, MessagesColumns, MessagesRow, ToolCallsColumns, ToolCallsRow, ToolResultsColumns,
-    ToolResultsRow, UsageColumns, UsageRow,
+    ToolResultsRow, USAGE, UsageColumns, UsageRow,
 };
 
 /// Longest `detail` of an issue, in bytes.
@@ -141,7 +141,10 @@ impl Rows {
             context_tokens: row.context_tokens.or(claim.counters.context()),
             ..*row
         };
-        self.claim_rows.push(self.provider, record, block, &row);
+        // A claim has one id, whether the ledger lets it count or not.
+        let event_id = record.event_id(USAGE.name, self.provider, block);
+        let record_key = record.record_key(USAGE.name, self.provider, block);
+        self.claim_rows.push_with_ids(&event_id, &record_key, Some(record.session_id), record.seq, record.ts, &row);
         self.claims.push(PlacedClaim { claim, seq: record.seq, ts: record.ts });
     }
 
