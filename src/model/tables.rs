@@ -6,7 +6,7 @@
 use arrow::array::{ArrayRef, StringArray, StringBuilder};
 
 use super::columns::{ColumnKind, Flag, Integer, Kind, Money, ReadableKind, Text, TextList, Time};
-use super::identity::{Hex, Record};
+use super::identity::Record;
 
 /// Version of the schema below, written into every part.
 pub const SCHEMA_VERSION: i64 = 1;
@@ -94,9 +94,9 @@ pub struct RecordColumns {
 
 impl RecordColumns {
     /// Appends the common columns of one row.
-    pub fn push(&mut self, event_id: &Hex, record_key: &Hex, session_id: Option<&str>, seq: i64, ts: i64) {
-        self.event_id.append_value(event_id.as_str());
-        self.record_key.append_value(record_key.as_str());
+    pub fn push(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64) {
+        self.event_id.append_value(event_id);
+        self.record_key.append_value(record_key);
         self.session_id.append_option(session_id);
         self.seq.append_value(seq);
         self.ts.append_value(ts);
@@ -147,11 +147,11 @@ macro_rules! table {
             pub fn push(&mut self, provider: &str, record: &Record<'_>, block: u32, row: &$row<'_>) {
                 let event_id = record.event_id($name, provider, block);
                 let record_key = record.record_key($name, provider, block);
-                self.push_with_ids(&event_id, &record_key, Some(record.session_id), record.seq, record.ts, row);
+                self.push_with_ids(event_id.as_str(), record_key.as_str(), Some(record.session_id), record.seq, record.ts, row);
             }
 
             /// Appends a row whose ids are made elsewhere.
-            pub fn push_with_ids(&mut self, event_id: &Hex, record_key: &Hex, session_id: Option<&str>, seq: i64, ts: i64, row: &$row<'_>) {
+            pub fn push_with_ids(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64, row: &$row<'_>) {
                 self.common.push(event_id, record_key, session_id, seq, ts);
                 $( <$kind as Kind>::push(&mut self.$column, row.$column); )+
             }
