@@ -3,5 +3,9 @@
 //! The modules import one way: commands → warehouse → lake → model ← adapters → source.
 
 pub mod adapters;
+pub mod cli;
+pub mod commands;
+pub mod ingest;
+pub mod lake;
 pub mod model;
 pub mod source;

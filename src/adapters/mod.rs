@@ -5,6 +5,7 @@
 //! `docs/formats/<provider>.md`.
 
 pub mod append_only;
+mod claude;
 mod codex;
 
 use std::io;
@@ -82,7 +83,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&codex::Codex]
+    &[&claude::ClaudeCode, &codex::Codex]
 }
 
 /// The adapter of a provider.
