@@ -2,6 +2,5 @@
 //!
 //! The modules import one way: commands → warehouse → lake → model ← adapters → source.
 
-pub mod adapters;
 pub mod model;
-pub mod source;
+pub mod pricing;
