@@ -4,3 +4,10 @@
 
 pub mod model;
 pub mod pricing;
+#[cfg(feature = "duckdb")]
+pub mod commands {
+    //! tmp
+    pub mod query;
+}
+#[cfg(feature = "duckdb")]
+pub mod warehouse;

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::model::{Counters, time};
 
 use super::PricingError;
@@ -118,6 +120,7 @@ pub struct Alias {
 pub struct PriceTable {
     cells: Vec<Cell>,
     aliases: Vec<Alias>,
+    fingerprint: String,
 }
 
 static BUILTIN: LazyLock<Result<PriceTable, PricingError>> =
@@ -137,13 +140,20 @@ impl PriceTable {
     /// # Errors
     /// Names the file and line of a field that cannot be read, and the cells that overlap or leave a gap.
     pub fn parse(prices: &str, aliases: &str) -> Result<Self, PricingError> {
+        let fingerprint = format!("{:016x}", xxh3_64([prices, aliases].concat().as_bytes()));
         let cells =
             rows(prices, PRICES, 16)?.map(|row| row.and_then(|row| row.cell())).collect::<Result<Vec<_>, _>>()?;
         let aliases =
             rows(aliases, ALIASES, 5)?.map(|row| row.and_then(|row| row.alias())).collect::<Result<Vec<_>, _>>()?;
-        let table = Self { cells, aliases };
+        let table = Self { cells, aliases, fingerprint };
         table.check()?;
         Ok(table)
+    }
+
+    /// Tells price tables apart: equal text, equal fingerprint.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     /// All cells, by key, channel, mode, time and prompt size.

@@ -1,0 +1,8 @@
+//! The warehouse on mock lakes: parts written by DuckDB in the declared columns, answers compared with sums done by hand.
+
+mod golden;
+mod lint;
+mod mock;
+mod queries;
+mod refreshing;
+mod views;
