@@ -95,14 +95,13 @@ fn format_of(output: &Path) -> Option<Format> {
 /// # Errors
 /// If `out` cannot be written to.
 pub fn list(format: Option<Format>, out: &mut dyn Write) -> Result<()> {
-    let text = match format {
-        Some(Format::Markdown) => warehouse::bundled_markdown(),
-        _ => {
-            let width = BUNDLED.iter().map(|query| query.name.len()).max().unwrap_or(0);
-            let lines = BUNDLED.iter().map(|query| format!("{:width$}  {}\n", query.name, query.question()));
-            let usage = "\nagentlake query NAME runs one; --sql and --file run your own over the same views.\n";
-            lines.collect::<String>() + usage
-        }
+    let text = if format == Some(Format::Markdown) {
+        warehouse::bundled_markdown()
+    } else {
+        let width = BUNDLED.iter().map(|query| query.name.len()).max().unwrap_or(0);
+        let lines = BUNDLED.iter().map(|query| format!("{:width$}  {}\n", query.name, query.question()));
+        let usage = "\nagentlake query NAME runs one; --sql and --file run your own over the same views.\n";
+        lines.collect::<String>() + usage
     };
     match out.write_all(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -84,6 +84,20 @@ impl BundledQuery {
         })
     }
 
+    fn section(&self) -> String {
+        let parameters = self.parameters().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let columns = self
+            .columns()
+            .map(|Column { name, sql_type, meaning }| format!("| {name} | {sql_type} | {meaning} |\n"))
+            .collect::<String>();
+        format!(
+            "\n## {}\n\n{}. {}\n\nParameters: {parameters}.\n\n| column | type | meaning |\n|---|---|---|\n{columns}",
+            self.name,
+            self.title(),
+            self.question(),
+        )
+    }
+
     fn header(&self, field: &str) -> &'static str {
         comments(self.sql).find_map(|line| line.strip_prefix(field)?.strip_prefix(": ")).unwrap_or_default()
     }
@@ -97,18 +111,8 @@ fn comments(sql: &'static str) -> impl Iterator<Item = &'static str> {
 /// The text of docs/queries.md.
 #[must_use]
 pub fn markdown() -> String {
-    let mut text = INTRODUCTION.to_owned();
-    for query in BUNDLED {
-        let parameters = query.parameters().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        text.push_str(
-            &format!("\n## {}\n\n{} {}\n\n", query.name, query.title(), query.question()).replace(" \n", "\n"),
-        );
-        text.push_str(&format!("Parameters: {parameters}.\n\n| column | type | meaning |\n|---|---|---|\n"));
-        for Column { name, sql_type, meaning } in query.columns() {
-            text.push_str(&format!("| {name} | {sql_type} | {meaning} |\n"));
-        }
-    }
-    text
+    let sections = BUNDLED.iter().map(BundledQuery::section).collect::<String>();
+    INTRODUCTION.to_owned() + &sections
 }
 
 const INTRODUCTION: &str = include_str!("queries_introduction.md");

@@ -176,15 +176,13 @@ fn answer(
         let sql = format!("COPY ({}\n) TO {} ({copy_options})", as_table(last), quoted(&path.to_string_lossy()));
         connection.execute_batch(&sql).map_err(|error| refused(&error))
     };
-    match output {
-        Some(path) => copy(path),
-        None => {
-            let passing = PassingFile::new()?;
-            copy(&passing.path)?;
-            io::copy(&mut File::open(&passing.path)?, out)?;
-            Ok(())
-        }
+    if let Some(path) = output {
+        return copy(path);
     }
+    let passing = PassingFile::new()?;
+    copy(&passing.path)?;
+    io::copy(&mut File::open(&passing.path)?, out)?;
+    Ok(())
 }
 
 /// A statement as something that can be copied: `DESCRIBE`, `SHOW` and `SUMMARIZE` only can as tables.

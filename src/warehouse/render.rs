@@ -21,14 +21,14 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Lays out texts that no query returned.
-    pub fn new(names: &[&str]) -> Self {
+    #[cfg(test)]
+    fn new(names: &[&str]) -> Self {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Self { is_number: vec![false; names.len()], names, rows: Vec::new() }
     }
 
-    /// Adds a row of texts.
-    pub fn push(&mut self, row: &[&str]) {
+    #[cfg(test)]
+    fn push(&mut self, row: &[&str]) {
         self.rows.push(row.iter().map(|text| one_line(text)).collect());
     }
 

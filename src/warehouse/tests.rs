@@ -3,6 +3,7 @@
 mod golden;
 mod lint;
 mod mock;
+mod perf_tmp;
 mod queries;
 mod refreshing;
 mod views;

@@ -84,8 +84,9 @@ impl MockLake {
     }
 }
 
+/// A day for a filter, which may be absent.
 pub fn day(text: &str) -> Option<NaiveDate> {
-    Some(text.parse().unwrap())
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()
 }
 
 /// All rows of a query as CSV-like texts.
