@@ -55,7 +55,7 @@ fmt: ## Format the code
 
 .PHONY: interop
 interop: ## Compare what pyarrow, polars and DuckDB for Python read from a lake made of the fixtures
-	@$(with_duckdb) cargo build --release --bin agentlake $$features && scripts/interop $$features
+	@$(with_duckdb) cargo build --release --bin agentlake $$features && scripts/interop
 
 .PHONY: ci
 ci: ## Run everything that continuous integration runs

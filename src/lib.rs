@@ -2,12 +2,13 @@
 //!
 //! The modules import one way: commands → warehouse → lake → model ← adapters → source.
 
+pub mod adapters;
+pub mod cli;
+pub mod commands;
+pub mod ingest;
+pub mod lake;
 pub mod model;
 pub mod pricing;
-#[cfg(feature = "duckdb")]
-pub mod commands {
-    //! tmp
-    pub mod query;
-}
+pub mod source;
 #[cfg(feature = "duckdb")]
 pub mod warehouse;

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::Progress;
 use crate::model::{IssueKind, Rows, SeenRecords};
-use crate::source::bytes::Reader;
+use crate::source::bytes::{Bytes, Reader};
 use crate::source::lines::{Event, Line, Scanner};
 use crate::source::{Checkpoint, FileStat, Json, ReadLimits, Source, SourceKind};
 
@@ -130,12 +130,23 @@ pub fn read<F: LineFold>(
             }
         }
     }
-    if let Some((seq, why)) = &too_long {
-        let ts = next.last_ts.or(next.first_ts).unwrap_or(next.stat.mtime);
-        out.issue(fold.session_id(), *seq, ts, IssueKind::LineTooLong, why);
+    if let Some(before) = checkpoint.filter(|_| reread) {
+        let detail = format!(
+            "the file changed before byte {}, up to which it had been read; it was read again from its start",
+            before.offset
+        );
+        let ts = next.first_ts.unwrap_or(next.stat.mtime);
+        out.issue(fold.session_id(), before.offset, ts, IssueKind::Rewritten, &detail);
     }
-    let consumed = if too_long.is_some() {
-        bytes.len() as u64
+    let consumed = if let Some(end) = too_long {
+        let why = format!(
+            "the line of {} bytes is longer than {} bytes (see --max-line-bytes)",
+            end - start,
+            limits.max_line_bytes
+        );
+        let ts = next.last_ts.or(next.first_ts).unwrap_or(next.stat.mtime);
+        out.issue(fold.session_id(), start, ts, IssueKind::LineTooLong, &why);
+        end - start
     } else {
         scanner.scan(&bytes, start, is_final && ends_source, |event| {
             on_event(event, &mut fold, &mut next, out);
@@ -165,6 +176,15 @@ pub fn matches(source: &Source, checkpoint: &Checkpoint, now: i64) -> io::Result
     matches_reader(&mut Reader::open(source, now)?, checkpoint)
 }
 
+/// Hash of the first complete line as a checkpoint keeps it; `None` while there is none.
+///
+/// # Errors
+/// The source cannot be opened or read.
+pub fn head_hash(source: &Source, now: i64) -> io::Result<Option<u128>> {
+    let bytes = Reader::open(source, now)?.read(0, HEAD_BYTES)?;
+    Ok(head_of(&bytes, false).or((bytes.len() as u64 == HEAD_BYTES).then_some(&*bytes)).map(xxh3_128))
+}
+
 fn matches_reader(reader: &mut Reader, checkpoint: &Checkpoint) -> io::Result<bool> {
     let head = reader.read(0, checkpoint.head_len)?;
     if head.len() as u64 != checkpoint.head_len || (checkpoint.head_len > 0 && xxh3_128(&head) != checkpoint.head_hash)
@@ -178,11 +198,11 @@ fn matches_reader(reader: &mut Reader, checkpoint: &Checkpoint) -> io::Result<bo
 
 /// One run of whole lines.
 struct Slice {
-    bytes: crate::source::bytes::Bytes,
+    bytes: Bytes,
     /// Whether the source ends where the slice ends.
     ends_source: bool,
-    /// Set when the slice is one line beyond the bound: its position, and a sentence for people.
-    too_long: Option<(u64, String)>,
+    /// Set when the slice is one line beyond the bound: where it ends. Its bytes are not kept.
+    too_long: Option<u64>,
 }
 
 impl Slice {
@@ -210,25 +230,12 @@ impl Slice {
         let mut at = start;
         loop {
             let piece = reader.read(at, piece_len)?;
+            let nothing = || Bytes::Owned(Vec::new());
             if let Some(end) = memchr::memchr(b'\n', &piece) {
-                at += end as u64 + 1;
-                let why = format!(
-                    "the line of {} bytes is longer than {} bytes (see --max-line-bytes)",
-                    at - start,
-                    limits.max_line_bytes
-                );
-                return Ok(Self {
-                    bytes: crate::source::bytes::Bytes::Owned(Vec::new()),
-                    ends_source: false,
-                    too_long: Some((at, why)),
-                });
+                return Ok(Self { bytes: nothing(), ends_source: false, too_long: Some(at + end as u64 + 1) });
             }
             if (piece.len() as u64) < piece_len {
-                return Ok(Self {
-                    bytes: crate::source::bytes::Bytes::Owned(Vec::new()),
-                    ends_source: true,
-                    too_long: None,
-                });
+                return Ok(Self { bytes: nothing(), ends_source: true, too_long: None });
             }
             at += piece.len() as u64;
         }

@@ -5,6 +5,7 @@
 //! `docs/formats/<provider>.md`.
 
 pub mod append_only;
+mod claude;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[]
+    &[&claude::ClaudeCode]
 }
 
 /// The adapter of a provider.

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanBuilder, Decimal128Builder, Int64Builder, ListBuilder, StringBuilder, TimestampMicrosecondBuilder,
+    Array as _, ArrayRef, BooleanArray, BooleanBuilder, Decimal128Array, Decimal128Builder, Int64Array, Int64Builder,
+    ListBuilder, StringArray, StringBuilder, TimestampMicrosecondArray, TimestampMicrosecondBuilder,
 };
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
@@ -72,6 +73,16 @@ pub trait Kind {
     fn push(builder: &mut Self::Builder, value: Self::Value<'_>);
     /// Takes what was appended and leaves the builder empty.
     fn finish(builder: &mut Self::Builder) -> ArrayRef;
+}
+
+/// A kind whose finished columns can be read again.
+pub trait ReadableKind: Kind {
+    /// The Arrow array of the column.
+    type Array: Clone + std::fmt::Debug;
+    /// The typed array, if the column is of this kind.
+    fn read(column: &ArrayRef) -> Option<Self::Array>;
+    /// One value; a row beyond the end panics, as in Arrow.
+    fn value(array: &Self::Array, row: usize) -> Self::Value<'_>;
 }
 
 /// VARCHAR.
@@ -171,5 +182,55 @@ impl Kind for TextList {
     }
     fn finish(builder: &mut ListBuilder<StringBuilder>) -> ArrayRef {
         Arc::new(builder.finish())
+    }
+}
+
+impl ReadableKind for Text {
+    type Array = StringArray;
+    fn read(column: &ArrayRef) -> Option<StringArray> {
+        column.as_any().downcast_ref().cloned()
+    }
+    fn value(array: &StringArray, row: usize) -> Self::Value<'_> {
+        array.is_valid(row).then(|| array.value(row))
+    }
+}
+
+impl ReadableKind for Integer {
+    type Array = Int64Array;
+    fn read(column: &ArrayRef) -> Option<Int64Array> {
+        column.as_any().downcast_ref().cloned()
+    }
+    fn value(array: &Int64Array, row: usize) -> Self::Value<'_> {
+        array.is_valid(row).then(|| array.value(row))
+    }
+}
+
+impl ReadableKind for Flag {
+    type Array = BooleanArray;
+    fn read(column: &ArrayRef) -> Option<BooleanArray> {
+        column.as_any().downcast_ref().cloned()
+    }
+    fn value(array: &BooleanArray, row: usize) -> Self::Value<'_> {
+        array.is_valid(row).then(|| array.value(row))
+    }
+}
+
+impl ReadableKind for Time {
+    type Array = TimestampMicrosecondArray;
+    fn read(column: &ArrayRef) -> Option<TimestampMicrosecondArray> {
+        column.as_any().downcast_ref().cloned()
+    }
+    fn value(array: &TimestampMicrosecondArray, row: usize) -> Self::Value<'_> {
+        array.is_valid(row).then(|| array.value(row))
+    }
+}
+
+impl ReadableKind for Money {
+    type Array = Decimal128Array;
+    fn read(column: &ArrayRef) -> Option<Decimal128Array> {
+        column.as_any().downcast_ref().cloned()
+    }
+    fn value(array: &Decimal128Array, row: usize) -> Self::Value<'_> {
+        array.is_valid(row).then(|| array.value(row))
     }
 }

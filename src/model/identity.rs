@@ -134,14 +134,24 @@ pub struct SeenRecords {
 impl SeenRecords {
     /// Counts one more sight of a record and returns how often it was seen before.
     fn count(&mut self, session_id: &str, identity: u128) -> u32 {
+        let seen = self.counts.entry(Self::key(session_id, identity)).or_insert(0);
+        let before = *seen;
+        *seen = seen.saturating_add(1);
+        before
+    }
+
+    /// Whether the session has a record of this identity in what was read so far.
+    #[must_use]
+    pub fn contains(&self, session_id: &str, identity: Identity<'_>) -> bool {
+        self.counts.contains_key(&Self::key(session_id, identity.hash()))
+    }
+
+    fn key(session_id: &str, identity: u128) -> u64 {
         let mut bytes = [0; 24];
         let (left, right) = bytes.split_at_mut(16);
         left.copy_from_slice(&identity.to_le_bytes());
         right.copy_from_slice(&xxh3_64(session_id.as_bytes()).to_le_bytes());
-        let seen = self.counts.entry(xxh3_64(&bytes)).or_insert(0);
-        let before = *seen;
-        *seen = seen.saturating_add(1);
-        before
+        xxh3_64(&bytes)
     }
 
     /// The form that the state keeps: the hash of each sight, eight bytes little-endian, sorted.

@@ -47,9 +47,6 @@ impl IssueKind {
         }
     }
 
-    /// Whether something was lost: these make a run end with exit code 1.
-    #[must_use]
-    pub fn is_unreadable(self) -> bool {
-        matches!(self, Self::BrokenLine | Self::LineTooLong | Self::Unreadable | Self::NotAFile)
-    }
+    /// Kinds that mean that something was lost: they make a run end with exit code 1.
+    pub const UNREADABLE: [Self; 4] = [Self::BrokenLine, Self::LineTooLong, Self::Unreadable, Self::NotAFile];
 }

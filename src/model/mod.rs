@@ -7,6 +7,7 @@ pub mod claim;
 pub mod columns;
 pub mod identity;
 pub mod issue;
+pub mod money;
 pub mod rows;
 pub mod session;
 pub mod tables;

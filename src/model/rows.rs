@@ -8,7 +8,7 @@ use super::issue::IssueKind;
 use super::session::SessionFacts;
 use super::tables::{
     IssuesColumns, IssuesRow, MessagesColumns, MessagesRow, ToolCallsColumns, ToolCallsRow, ToolResultsColumns,
-    ToolResultsRow, UsageColumns, UsageRow,
+    ToolResultsRow, USAGE, UsageColumns, UsageRow,
 };
 
 /// Longest `detail` of an issue, in bytes.
@@ -34,8 +34,6 @@ pub struct Rows {
     pub claims: Vec<PlacedClaim>,
     /// What was learned of sessions, by session id.
     pub sessions: BTreeMap<String, SessionFacts>,
-    /// How many issues of each kind were written.
-    pub issue_counts: BTreeMap<IssueKind, u64>,
 }
 
 /// A claim and where it stands.
@@ -64,7 +62,6 @@ impl Rows {
             claim_rows: UsageColumns::default(),
             claims: Vec::new(),
             sessions: BTreeMap::new(),
-            issue_counts: BTreeMap::new(),
         }
     }
 
@@ -141,7 +138,17 @@ impl Rows {
             context_tokens: row.context_tokens.or(claim.counters.context()),
             ..*row
         };
-        self.claim_rows.push(self.provider, record, block, &row);
+        // A claim has one id, whether the ledger lets it count or not.
+        let event_id = record.event_id(USAGE.name, self.provider, block);
+        let record_key = record.record_key(USAGE.name, self.provider, block);
+        self.claim_rows.push_with_ids(
+            event_id.as_str(),
+            record_key.as_str(),
+            Some(record.session_id),
+            record.seq,
+            record.ts,
+            &row,
+        );
         self.claims.push(PlacedClaim { claim, seq: record.seq, ts: record.ts });
     }
 
@@ -156,7 +163,6 @@ impl Rows {
         let record_key = id_of(&[b"issues", self.provider.as_bytes(), kind.as_str().as_bytes(), detail.as_bytes()]);
         let seq = i64::try_from(seq).unwrap_or(i64::MAX);
         let row = IssuesRow { kind: Some(kind.as_str()), detail: Some(detail) };
-        self.issues.push_with_ids(&event_id, &record_key, session_id, seq, ts, &row);
-        *self.issue_counts.entry(kind).or_default() += 1;
+        self.issues.push_with_ids(event_id.as_str(), record_key.as_str(), session_id, seq, ts, &row);
     }
 }

@@ -3,10 +3,10 @@
 //! Columns are only added, nullable, at the end; [`SCHEMA_VERSION`] grows with each addition. Units are in the column's
 //! text: tokens are counts, times are UTC, money is in the unit that its neighbour column names.
 
-use arrow::array::{ArrayRef, StringBuilder};
+use arrow::array::{ArrayRef, StringArray, StringBuilder};
 
-use super::columns::{ColumnKind, Flag, Integer, Kind, Money, Text, TextList, Time};
-use super::identity::{Hex, Record};
+use super::columns::{ColumnKind, Flag, Integer, Kind, Money, ReadableKind, Text, TextList, Time};
+use super::identity::Record;
 
 /// Version of the schema below, written into every part.
 pub const SCHEMA_VERSION: i64 = 1;
@@ -94,9 +94,9 @@ pub struct RecordColumns {
 
 impl RecordColumns {
     /// Appends the common columns of one row.
-    pub fn push(&mut self, event_id: &Hex, record_key: &Hex, session_id: Option<&str>, seq: i64, ts: i64) {
-        self.event_id.append_value(event_id.as_str());
-        self.record_key.append_value(record_key.as_str());
+    pub fn push(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64) {
+        self.event_id.append_value(event_id);
+        self.record_key.append_value(record_key);
         self.session_id.append_option(session_id);
         self.seq.append_value(seq);
         self.ts.append_value(ts);
@@ -118,7 +118,7 @@ impl RecordColumns {
 macro_rules! table {
     (
         $(#[doc = $meaning:literal])+
-        $spec:ident $row:ident $columns:ident $name:literal {
+        $spec:ident $row:ident $columns:ident $($reader:ident)? $name:literal {
             $( #[doc = $column_meaning:literal] $column:ident: $kind:ident, )+
         }
     ) => {
@@ -147,11 +147,11 @@ macro_rules! table {
             pub fn push(&mut self, provider: &str, record: &Record<'_>, block: u32, row: &$row<'_>) {
                 let event_id = record.event_id($name, provider, block);
                 let record_key = record.record_key($name, provider, block);
-                self.push_with_ids(&event_id, &record_key, Some(record.session_id), record.seq, record.ts, row);
+                self.push_with_ids(event_id.as_str(), record_key.as_str(), Some(record.session_id), record.seq, record.ts, row);
             }
 
             /// Appends a row whose ids are made elsewhere.
-            pub fn push_with_ids(&mut self, event_id: &Hex, record_key: &Hex, session_id: Option<&str>, seq: i64, ts: i64, row: &$row<'_>) {
+            pub fn push_with_ids(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64, row: &$row<'_>) {
                 self.common.push(event_id, record_key, session_id, seq, ts);
                 $( <$kind as Kind>::push(&mut self.$column, row.$column); )+
             }
@@ -165,6 +165,47 @@ macro_rules! table {
                 let mut columns = self.common.finish();
                 $( columns.push(<$kind as Kind>::finish(&mut self.$column)); )+
                 columns
+            }
+        }
+
+        row_reader! { $($reader)? $name $row { $($column: $kind,)+ } }
+    };
+}
+
+/// For a table whose rows are read again before they are written: typed access to its finished columns.
+macro_rules! row_reader {
+    ( $name:literal $row:ident { $($column:ident: $kind:ident,)+ } ) => {};
+    ( $reader:ident $name:literal $row:ident { $($column:ident: $kind:ident,)+ } ) => {
+        #[doc = concat!("Finished columns of `", $name, "`, readable row by row.")]
+        #[derive(Debug, Clone)]
+        pub struct $reader {
+            event_id: StringArray,
+            record_key: StringArray,
+            session_id: StringArray,
+            $( $column: <$kind as ReadableKind>::Array, )+
+        }
+
+        impl $reader {
+            /// Takes the columns that [`TableColumns::finish`] gave; `None` if they are of another table.
+            #[must_use]
+            pub fn new(columns: &[ArrayRef]) -> Option<Self> {
+                let mut columns = columns.iter();
+                let [event_id, record_key, session_id] =
+                    [Text::read(columns.next()?)?, Text::read(columns.next()?)?, Text::read(columns.next()?)?];
+                let (_seq, _ts) = (columns.next()?, columns.next()?);
+                Some(Self { event_id, record_key, session_id, $( $column: $kind::read(columns.next()?)?, )+ })
+            }
+
+            /// Columns `event_id`, `record_key` and `session_id` of a row.
+            #[must_use]
+            pub fn ids(&self, row: usize) -> (&str, &str, &str) {
+                (self.event_id.value(row), self.record_key.value(row), self.session_id.value(row))
+            }
+
+            /// The table's own columns of a row.
+            #[must_use]
+            pub fn row(&self, row: usize) -> $row<'_> {
+                $row { $( $column: $kind::value(&self.$column, row), )+ }
             }
         }
     };
@@ -256,7 +297,7 @@ table! {
 
 table! {
     /// A repeat or replay of a request that is counted elsewhere, with the counters it *claimed*. Never add these.
-    USAGE_COPIES UsageRow UsageColumns "usage_copies" {
+    USAGE_COPIES UsageRow UsageColumns UsageReader "usage_copies" {
         /// Names the billed model call across lines, files and runs.
         request_key: Text,
         /// `uuid` of the record that stands for the request.

@@ -1,0 +1,80 @@
+//! Which lake, which home and which providers a command line means.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+
+use crate::adapters::{self, SourceAdapter};
+use crate::cli::{LakeArgs, RootArgs};
+use crate::source::Roots;
+
+/// The lake's folder: `--lake`, else `AGENTLAKE_LAKE`, else `agentlake/` in the XDG data directory.
+///
+/// # Errors
+/// None of them is known.
+pub fn lake(arguments: &LakeArgs) -> Result<PathBuf> {
+    if let Some(lake) = &arguments.lake {
+        return Ok(lake.clone());
+    }
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| Some(std::env::home_dir()?.join(".local/share")));
+    data.map(|data| data.join("agentlake")).ok_or_else(|| anyhow!("there is no home directory; say where the lake is with --lake DIR"))
+}
+
+/// Where adapters look.
+///
+/// # Errors
+/// `--home` is no folder, or a `--source` does not exist or names an unknown provider.
+pub fn roots(arguments: &RootArgs) -> Result<Roots> {
+    let mut roots = match &arguments.home {
+        Some(home) if !home.is_dir() => bail!("--home {}: there is no such folder", home.display()),
+        Some(home) => Roots::at_home(home),
+        None => Roots::of_this_user(),
+    };
+    for (provider, path) in &arguments.source {
+        check_provider("--source", provider)?;
+        if !path.exists() {
+            bail!("--source {provider}={}: there is no such file or folder", path.display());
+        }
+        roots.add(provider, path.clone());
+    }
+    Ok(roots)
+}
+
+/// The adapters asked for: those of `--provider`, else all.
+///
+/// # Errors
+/// A provider is unknown.
+pub fn adapters(arguments: &RootArgs) -> Result<Vec<&'static dyn SourceAdapter>> {
+    for provider in &arguments.provider {
+        check_provider("--provider", provider)?;
+    }
+    let wanted = |adapter: &&dyn SourceAdapter| {
+        arguments.provider.is_empty() || arguments.provider.iter().any(|slug| slug == adapter.info().slug)
+    };
+    Ok(adapters::all().iter().copied().filter(wanted).collect())
+}
+
+fn check_provider(flag: &str, provider: &str) -> Result<()> {
+    if adapters::by_slug(provider).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = adapters::all().iter().map(|adapter| adapter.info().slug).collect();
+    bail!("{flag} {provider}: no such provider; there are {}", known.join(", "))
+}
+
+/// The name of this machine, for the `host` column.
+#[must_use]
+pub fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// A path as people write it, with `~` for the home directory.
+#[must_use]
+pub fn short(path: &Path) -> String {
+    match std::env::home_dir().as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}

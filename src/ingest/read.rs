@@ -1,0 +1,88 @@
+//! Reads the sources of a wave in parallel.
+
+use rayon::prelude::*;
+
+use super::plan::Work;
+use crate::lake::wave::ReadSource;
+use crate::lake::{Result, State};
+use crate::model::Rows;
+use crate::source::walk::Problem;
+use crate::source::{Checkpoint, ReadLimits};
+
+/// What became of one source of a wave.
+pub enum Outcome {
+    /// It gave rows, or at least a new place to go on from.
+    Read(Box<ReadSource>),
+    /// It had nothing new; only what the file system says of it changed.
+    Unchanged(Work, Checkpoint),
+    /// Nothing of it can be read yet.
+    NotYet,
+    /// It could not be read.
+    Failed(&'static str, Problem),
+}
+
+/// A source after its read.
+pub struct WaveRead {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The work that is left, if a next slice can be read.
+    pub rest: Option<Work>,
+}
+
+/// Reads every source of `wave`. The state is asked for checkpoints first, from this thread.
+///
+/// # Errors
+/// The state cannot be read.
+pub fn read_wave(wave: Vec<Work>, state: &State, limits: &ReadLimits, keep_raw: bool) -> Result<Vec<WaveRead>> {
+    let mut tasks = Vec::with_capacity(wave.len());
+    for work in wave {
+        let checkpoint = work.id.map(|id| state.checkpoint(id)).transpose()?.flatten();
+        tasks.push((work, checkpoint));
+    }
+    // The largest first, so that no processor waits at the end for one that began late. The order of the results is that
+    // of the wave again.
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(tasks.get(at).map_or(0, |(work, _)| work.new_bytes)));
+    let mut done: Vec<(usize, WaveRead)> = order
+        .into_par_iter()
+        .with_max_len(1)
+        .filter_map(|at| {
+            let (work, checkpoint) = tasks.get(at)?;
+            Some((at, read_source(work, checkpoint.as_ref(), limits, keep_raw)))
+        })
+        .collect();
+    done.sort_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, read)| read).collect())
+}
+
+fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLimits, keep_raw: bool) -> WaveRead {
+    let mut rows = Rows::new(work.source.provider, keep_raw);
+    let checkpoint = before.map(|(checkpoint, _)| checkpoint);
+    let progress = match work.adapter.read(&work.source, checkpoint, limits, &mut rows) {
+        Ok(progress) => progress,
+        Err(error) => {
+            let problem = Problem {
+                path: work.source.path.clone(),
+                reason: format!("cannot be read: {error}"),
+                not_a_file: false,
+            };
+            return WaveRead { outcome: Outcome::Failed(work.source.provider, problem), rest: None };
+        }
+    };
+    let Some(next) = progress.checkpoint else { return WaveRead { outcome: Outcome::NotYet, rest: None } };
+    let rest = progress.more.then(|| {
+        let new_bytes = work.source.stat.size.saturating_sub(next.offset);
+        Work { new_bytes, is_begun: true, ..work.clone() }
+    });
+    let mut read = ReadSource::new(work.source.path.clone(), work.source.kind.as_str(), work.id, next, rows);
+    read.rereading = progress.reread || before.is_some_and(|(_, rereading)| *rereading);
+    read.reread_goes_on = read.rereading && progress.more;
+    read.reread_ends = progress.reread && !progress.more;
+    let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
+    let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !read.rereading {
+        Outcome::Unchanged(work.clone(), read.checkpoint)
+    } else {
+        Outcome::Read(Box::new(read))
+    };
+    WaveRead { outcome, rest }
+}

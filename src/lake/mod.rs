@@ -1,0 +1,119 @@
+//! The lake: Parquet parts, the state that says which of them count, and the commit protocol between the two.
+//!
+//! Owned here: schema, layout, the usage ledger, settling, writing, committing, recovering. The lake knows no provider and
+//! no JSON; it takes [`crate::model::Rows`] and gives parts. `docs/protocol.md` tells what survives which fault.
+
+pub mod arrow_schema;
+pub mod commit;
+pub mod crash;
+pub mod known;
+pub mod layout;
+pub mod ledger;
+pub mod lock;
+pub mod parts;
+pub mod session_rows;
+pub mod settle;
+pub mod state;
+pub mod wave;
+
+use std::path::{Path, PathBuf};
+
+pub use layout::Layout;
+pub use state::State;
+
+/// Why the lake cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LakeError {
+    /// The file system refused.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// The state database refused.
+    #[error("the state of the lake ({path}) cannot be used: {source}")]
+    State {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// Arrow or Parquet refused.
+    #[error("a part cannot be written: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// Arrow refused.
+    #[error("rows cannot be arranged: {0}")]
+    Arrow(#[from] arrow::error::ArrowError),
+    /// Another run holds the lock.
+    #[error("another run is writing to this lake ({holder}); wait for it to end, or use another --lake")]
+    Locked {
+        /// Who it is, as far as known.
+        holder: String,
+    },
+    /// Tables hold parts, but there is no state.
+    #[error(
+        "{path} holds parts but its state (.agentlake/state.db) is gone; restore the state from a backup, or export into a new --lake"
+    )]
+    StateMissing {
+        /// The lake.
+        path: PathBuf,
+    },
+    /// A part that the state does not know.
+    #[error("{path} is not a part of this lake; move it away, and run again")]
+    ForeignPart {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The state was written by a newer version.
+    #[error(
+        "the lake was written by a newer version of agentlake (state version {found}, this one knows {known}); update agentlake"
+    )]
+    NewerState {
+        /// Version found.
+        found: i64,
+        /// Newest version known here.
+        known: i64,
+    },
+    /// A published part is gone or changed.
+    #[error("{path} is not as it was committed ({reason}); restore it from a backup, or export into a new --lake")]
+    DamagedPart {
+        /// The part.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A defect of agentlake itself.
+    #[error("internal error: {0}; please report it")]
+    Internal(&'static str),
+}
+
+/// Result of lake operations.
+pub type Result<T> = std::result::Result<T, LakeError>;
+
+/// A lake that this process may write to: it holds the lock, and what an earlier run left behind is settled.
+#[derive(Debug)]
+pub struct Lake {
+    /// Where things stand.
+    pub layout: Layout,
+    /// The state database.
+    pub state: State,
+    /// Batches that a killed run had committed and this one finished.
+    pub recovered: Vec<i64>,
+    _lock: lock::WriterLock,
+}
+
+impl Lake {
+    /// Opens the lake for writing, creating it where there is none: takes the lock, opens the state, and recovers.
+    ///
+    /// # Errors
+    /// Another run holds the lock, the state is missing or newer, or the file system refuses.
+    pub fn open(root: &Path) -> Result<Self> {
+        let layout = Layout::new(root);
+        layout.create()?;
+        let lock = lock::WriterLock::take(&layout)?;
+        if !layout.state_file().exists() && layout.has_parts()? {
+            return Err(LakeError::StateMissing { path: layout.root().to_owned() });
+        }
+        let mut state = State::open(&layout)?;
+        let recovered = commit::recover(&layout, &mut state)?;
+        Ok(Self { layout, state, recovered, _lock: lock })
+    }
+}
