@@ -2,7 +2,7 @@
 
 mod golden;
 mod lint;
-mod mock;
+pub mod mock;
 mod perf_tmp;
 mod queries;
 mod refreshing;
