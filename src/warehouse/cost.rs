@@ -63,7 +63,10 @@ mod tests {
         let mut lake = MockLake::new();
         let usage = |ts, model| Usage { ts, model, rest: ", 1000000 AS output_tokens" };
         let first = usage("2026-11-01 12:00:00", "claude-opus-5");
-        let growth = format!("SELECT * REPLACE (1 AS rev, 'growth' AS status, -400000 AS output_tokens) FROM ({})", first.select("a"));
+        let growth = format!(
+            "SELECT * REPLACE (1 AS rev, 'growth' AS status, -400000 AS output_tokens) FROM ({})",
+            first.select("a")
+        );
         lake.part("usage", "claude", "2026-11-01", 1, &first.select("a"))
             .part("usage", "claude", "2026-11-01", 2, &growth)
             .part("usage", "claude", "2026-11-02", 2, &usage("2026-11-02 12:00:00", "claude-opus-9").select("b"));

@@ -118,4 +118,4 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
-use crate::lake::{self, Layout, State};
 use crate::model::tables::SCHEMA_VERSION;
 
 /// The committed parts of a lake.
@@ -55,26 +54,6 @@ impl Part {
 }
 
 impl LakeSnapshot {
-    /// What the state of a lake lists.
-    ///
-    /// # Errors
-    /// The state cannot be read.
-    pub fn of(layout: &Layout, state: &State) -> lake::Result<Self> {
-        let parts = state.parts()?.into_iter().map(|part| Part {
-            path: layout.root().join(&part.path),
-            table: part.table,
-            provider: part.provider,
-            batch: part.batch,
-            schema_version: part.schema_version,
-        });
-        Ok(Self {
-            lake_id: state.lake_id().to_owned(),
-            generation: state.generation()?,
-            parts: parts.collect(),
-            revising_providers: BTreeSet::new(),
-        })
-    }
-
     /// The numbers of all batches.
     #[must_use]
     pub fn batches(&self) -> BTreeSet<i64> {

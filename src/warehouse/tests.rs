@@ -3,7 +3,6 @@
 mod golden;
 mod lint;
 pub mod mock;
-mod perf_tmp;
 mod queries;
 mod refreshing;
 mod views;
