@@ -6,6 +6,7 @@
 
 pub mod append_only;
 mod claude;
+mod codex;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode]
+    &[&claude::ClaudeCode, &codex::Codex]
 }
 
 /// The adapter of a provider.
