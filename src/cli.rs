@@ -51,8 +51,10 @@ pub struct RootArgs {
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentlake export\n  agentlake export --lake /data/lake --provider claude --quiet\n  \
-                        agentlake export --source claude=/backup/projects --format json")]
+#[command(
+    after_help = "Examples:\n  agentlake export\n  agentlake export --lake /data/lake --provider claude --quiet\n  \
+                        agentlake export --source claude=/backup/projects --format json"
+)]
 pub struct ExportArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]
@@ -105,7 +107,9 @@ pub enum SummaryFormat {
 
 /// Arguments of `sources`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentlake sources\n  agentlake sources --home /mnt/old-laptop/home/me --format json")]
+#[command(
+    after_help = "Examples:\n  agentlake sources\n  agentlake sources --home /mnt/old-laptop/home/me --format json"
+)]
 pub struct SourcesArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]
@@ -145,8 +149,10 @@ pub enum SchemaFormat {
 /// Arguments of `query`.
 #[cfg(feature = "duckdb")]
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentlake query\n  agentlake query daily_cost --since 2026-11-01 --provider claude\n  \
-                        agentlake query --sql \"select model, sum(output_tokens) from usage group by 1\" --format csv")]
+#[command(
+    after_help = "Examples:\n  agentlake query\n  agentlake query daily_cost --since 2026-11-01 --provider claude\n  \
+                        agentlake query --sql \"select model, sum(output_tokens) from usage group by 1\" --format csv"
+)]
 pub struct QueryArgs {
     /// A bundled query; without a name, lists what there is.
     #[arg(value_name = "NAME", conflicts_with_all = ["sql", "file"])]
@@ -201,7 +207,9 @@ pub enum QueryFormat {
 /// `PROVIDER=PATH`.
 fn named_source(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
-        Some((provider, path)) if !provider.is_empty() && !path.is_empty() => Ok((provider.to_owned(), PathBuf::from(path))),
+        Some((provider, path)) if !provider.is_empty() && !path.is_empty() => {
+            Ok((provider.to_owned(), PathBuf::from(path)))
+        }
         _ => Err("write it as PROVIDER=PATH, for example claude=/backup/projects".to_owned()),
     }
 }

@@ -8,4 +8,7 @@ pub mod commands;
 pub mod ingest;
 pub mod lake;
 pub mod model;
+pub mod pricing;
 pub mod source;
+#[cfg(feature = "duckdb")]
+pub mod warehouse;

@@ -71,7 +71,7 @@ mod tests {
             ("nan", None),
             ("1e40", None),
             ("1e99999999999", None),
-            ("0e2147483647", Some(0)),
+            ("0e400", Some(0)),
         ] {
             assert_eq!(parse(text), amount, "{text}");
         }

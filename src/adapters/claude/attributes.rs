@@ -5,6 +5,21 @@ use crate::source::json::write_string;
 
 /// Texts up to this length count as facts; longer ones are content that stands elsewhere.
 const MAX_FACT_BYTES: usize = 200;
+/// Members that hold content, however short: it stands in the text of a call or a result too.
+const CONTENT: &[&str] = &[
+    "content",
+    "fullOutput",
+    "newString",
+    "oldString",
+    "originalFile",
+    "output",
+    "prompt",
+    "result",
+    "stderr",
+    "stdout",
+    "text",
+    "thinking",
+];
 /// How deep facts are looked for.
 const MAX_FACT_DEPTH: usize = 3;
 
@@ -47,8 +62,8 @@ impl Attributes {
         self.text.push(']');
     }
 
-    /// Adds the facts of an object: numbers, flags and short texts, also of objects inside. Lists and long texts are
-    /// content, and are left out.
+    /// Adds the facts of an object: numbers, short texts and flags that are set, also of objects inside. Lists, long texts
+    /// and [`CONTENT`] are left out.
     pub fn put_facts(&mut self, key: &str, value: Json<'_>) {
         let before = self.text.len();
         self.key(key);
@@ -87,18 +102,15 @@ fn write_facts(value: Json<'_>, depth: usize, out: &mut String) -> bool {
         out.push(if any { ',' } else { '{' });
         write_string(key, out);
         out.push(':');
-        let is_fact = if member.is_object() {
+        let is_kept = if member.is_object() {
             depth + 1 < MAX_FACT_DEPTH && write_facts(member, depth + 1, out)
-        } else if member.is_array()
-            || member.is_null()
-            || member.as_str().is_some_and(|text| text.is_empty() || text.len() > MAX_FACT_BYTES)
-        {
-            false
-        } else {
+        } else if is_fact(key, member) {
             member.write_to(out);
             true
+        } else {
+            false
         };
-        if is_fact {
+        if is_kept {
             any = true;
         } else {
             out.truncate(before);
@@ -108,6 +120,14 @@ fn write_facts(value: Json<'_>, depth: usize, out: &mut String) -> bool {
         out.push('}');
     }
     any
+}
+
+/// Whether a member that is no object is a fact.
+fn is_fact(key: &str, value: Json<'_>) -> bool {
+    match value.as_str() {
+        Some(text) => !text.is_empty() && text.len() <= MAX_FACT_BYTES && !CONTENT.contains(&key),
+        None => !value.is_array() && !value.is_null() && value.as_bool() != Some(false),
+    }
 }
 
 fn write_without(value: Json<'_>, is_spared: &dyn Fn(&str, Json<'_>) -> bool, out: &mut String) {
@@ -146,7 +166,9 @@ mod tests {
     #[test]
     fn facts_are_short_and_no_lists() {
         let long = "x".repeat(MAX_FACT_BYTES + 1);
-        let text = format!(r#"{{"a":1,"b":"{long}","c":[1],"d":{{"e":"f","g":null}},"h":{{"i":[]}},"j":""}}"#);
+        let text = format!(
+            r#"{{"a":1,"b":"{long}","c":[1],"d":{{"e":"f","g":null}},"h":{{"i":[]}},"j":"","k":false,"stdout":"o"}}"#
+        );
         let facts = written(&text, |json, out| out.put_facts("r", json));
         assert_eq!(facts.as_deref(), Some(r#"{"r":{"a":1,"d":{"e":"f"}}}"#));
         assert_eq!(written(r#"{"a":[]}"#, |json, out| out.put_facts("r", json)), None);

@@ -1,5 +1,7 @@
 //! Turns the usage of a response into claims: one for the response, one for each side call that is billed beside it.
 
+use std::fmt::Write as _;
+
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use super::SLUG;
@@ -56,12 +58,10 @@ impl Claims {
         }
         self.faults.clear();
         self.key.clear();
-        match message.id.or(response.uuid) {
-            Some(id) => self.key.push_str(id),
-            None => {
-                use std::fmt::Write as _;
-                let _ = write!(self.key, "line:{:032x}", xxh3_128(response.line));
-            }
+        if let Some(id) = message.id.or(response.uuid) {
+            self.key.push_str(id);
+        } else {
+            let _ = write!(self.key, "line:{:032x}", xxh3_128(response.line));
         }
         let key_len = self.key.len();
         let read = Usage::read(usage, &mut self.faults);
@@ -71,7 +71,6 @@ impl Claims {
         for kind in ["advisor_message", "compaction"] {
             let calls = read.iterations.into_iter().flat_map(Json::items);
             for (index, call) in calls.filter(|call| call.str("type") == Some(kind)).enumerate() {
-                use std::fmt::Write as _;
                 self.key.truncate(key_len);
                 let _ = write!(self.key, "#{kind}:{index}");
                 let side_call = Usage::read(call, &mut self.faults);

@@ -35,9 +35,9 @@ pub(super) fn roots(roots: &Roots) -> Vec<PathBuf> {
             .split(',')
             .map(str::trim)
             .filter(|entry| !entry.is_empty())
-            .map(|entry| match entry.strip_prefix("~/").and_then(|below| roots.in_home(below)) {
-                Some(path) => projects_of(path),
-                None => projects_of(PathBuf::from(entry)),
+            .map(|entry| {
+                let in_home = entry.strip_prefix("~/").and_then(|below| roots.in_home(below));
+                projects_of(in_home.unwrap_or_else(|| PathBuf::from(entry)))
             })
             .collect(),
         None => {

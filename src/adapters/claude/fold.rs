@@ -6,7 +6,7 @@ use super::content::Scratch;
 use super::envelope::Envelope;
 use super::place::{AgentMeta, Place};
 use super::records::Writer;
-use super::session::{Carry, SessionIds};
+use super::session::{Carry, SessionIds, introduce};
 use crate::adapters::append_only::{LineFold, TimedLine};
 use crate::model::{Identity, Rows, time};
 use crate::source::Json;
@@ -63,7 +63,7 @@ impl LineFold for Fold {
         let envelope = Envelope::read(timed.line.json, ids.expected(), &mut self.attributes);
         if !self.is_introduced {
             self.is_introduced = true;
-            facts.introduce(ids, &self.place, self.meta.as_ref(), out);
+            introduce(ids, &self.place, self.meta.as_ref(), out);
         }
         facts.learn(&envelope, ids, &self.place, out);
         let identity = envelope.uuid.map_or(Identity::Content(timed.line.bytes), Identity::Native);

@@ -35,8 +35,7 @@ impl Place {
         let stem = name.strip_suffix(".jsonl").unwrap_or(&name).to_owned();
         let project_slug = family.file_name().map(|name| name.to_string_lossy().into_owned());
         let agent = stem.strip_prefix("agent-").filter(|id| !id.is_empty()).map(|id| {
-            let folders: Vec<_> =
-                path.parent().into_iter().flat_map(Path::components).map(|part| part.as_os_str()).collect();
+            let folders: Vec<_> = path.parent().into_iter().flat_map(Path::iter).collect();
             let named = |index: usize| folders.get(index).map(|name| name.to_string_lossy().into_owned());
             let subagents = folders.iter().rposition(|name| *name == "subagents");
             let workflows = subagents.filter(|&at| folders.get(at + 1).is_some_and(|name| *name == "workflows"));

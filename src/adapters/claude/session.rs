@@ -67,27 +67,27 @@ pub(super) struct Facts {
     has_lines: bool,
 }
 
-impl Facts {
-    /// Tells what path and note say of the session.
-    pub fn introduce(&self, ids: &SessionIds, place: &Place, meta: Option<&AgentMeta>, out: &mut Rows) {
-        let facts = out.session(&ids.session);
-        SessionFacts::set_once(&mut facts.project_slug, place.project_slug.as_deref());
-        let Some(agent) = place.agent() else { return };
-        set_subagent(facts, ids.parent.as_deref());
-        set_text(&mut facts.attributes, "agent_id", &agent.id);
-        if let Some(run) = &agent.workflow_run {
-            set_text(&mut facts.attributes, "workflow_run_id", run);
-        }
-        let Some(meta) = meta else { return };
-        if let Some(agent_type) = &meta.agent_type {
-            set_text(&mut facts.attributes, "agent_type", agent_type);
-        }
-        facts.attributes.extend(meta.rest.clone());
-        if let Some(description) = &meta.description {
-            facts.propose_title(TitleRank::Generated, description);
-        }
+/// Tells what path and note say of the session.
+pub(super) fn introduce(ids: &SessionIds, place: &Place, meta: Option<&AgentMeta>, out: &mut Rows) {
+    let facts = out.session(&ids.session);
+    SessionFacts::set_once(&mut facts.project_slug, place.project_slug.as_deref());
+    let Some(agent) = place.agent() else { return };
+    set_subagent(facts, ids.parent.as_deref());
+    set_text(&mut facts.attributes, "agent_id", &agent.id);
+    if let Some(run) = &agent.workflow_run {
+        set_text(&mut facts.attributes, "workflow_run_id", run);
     }
+    let Some(meta) = meta else { return };
+    if let Some(agent_type) = &meta.agent_type {
+        set_text(&mut facts.attributes, "agent_type", agent_type);
+    }
+    facts.attributes.extend(meta.rest.clone());
+    if let Some(description) = &meta.description {
+        facts.propose_title(TitleRank::Generated, description);
+    }
+}
 
+impl Facts {
     /// Learns from the next line.
     pub fn learn(&mut self, line: &Envelope<'_>, ids: &SessionIds, place: &Place, out: &mut Rows) {
         if self.project.is_none() && line.cwd.is_some() {

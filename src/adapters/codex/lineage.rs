@@ -118,7 +118,10 @@ impl Lineage {
         let id = meta.id.unwrap_or_default();
         self.recognise(id);
         if id != self.thread {
-            if !id.is_empty() && self.ancestors.len() < MAX_ANCESTORS && !self.ancestors.iter().any(|known| known.id == id) {
+            if !id.is_empty()
+                && self.ancestors.len() < MAX_ANCESTORS
+                && !self.ancestors.iter().any(|known| known.id == id)
+            {
                 self.ancestors.push(Thread { id: id.to_owned(), origin: meta.origin().map(str::to_owned) });
             }
             return false;

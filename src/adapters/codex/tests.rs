@@ -140,8 +140,16 @@ fn corpus_home_has_its_known_totals() {
         all.absorb(rows);
     }
     let (requests, sum) = all.counted();
-    println!("messages {} calls {} results {} issues {:?}", all.messages.len(), all.tool_calls.len(), all.tool_results.len(), all.issues);
-    for (id, facts) in &all.sessions { println!("{id} {facts:?}"); }
+    println!(
+        "messages {} calls {} results {} issues {:?}",
+        all.messages.len(),
+        all.tool_calls.len(),
+        all.tool_results.len(),
+        all.issues
+    );
+    for (id, facts) in &all.sessions {
+        println!("{id} {facts:?}");
+    }
     assert_eq!(requests, 765);
     assert_eq!(sum.input, Some(3_734_809));
     assert_eq!(sum.output, Some(282_350));
@@ -258,7 +266,17 @@ fn damaged_files_never_panic_and_never_count_below_zero() {
         usize::try_from(random % bound as u64).unwrap()
     };
     let replacements: [&[u8]; 12] = [
-        b"null", b"-1", b"1e400", b"[]", b"{}", b"\"\"", b"\xff", b"\0\0", b"\n", b"18446744073709551616", b"\"\\ud800\"",
+        b"null",
+        b"-1",
+        b"1e400",
+        b"[]",
+        b"{}",
+        b"\"\"",
+        b"\xff",
+        b"\0\0",
+        b"\n",
+        b"18446744073709551616",
+        b"\"\\ud800\"",
         b"true",
     ];
     for case in cases() {
@@ -343,7 +361,10 @@ fn people_are_told_from_codex_and_parents_from_children() {
     assert_eq!(read.claim_rows.last().unwrap()["agent_type"], "explorer");
     let source = sources_at_home(&fixtures.join("bare-era/home")).pop().unwrap();
     let facts = read_source(&source, 1 << 30).sessions.pop_first().unwrap().1;
-    assert_eq!((facts.project.as_deref(), facts.title.map(|title| title.1).as_deref()), (Some("/w/old"), Some("what is here?")));
+    assert_eq!(
+        (facts.project.as_deref(), facts.title.map(|title| title.1).as_deref()),
+        (Some("/w/old"), Some("what is here?"))
+    );
 }
 
 #[test]

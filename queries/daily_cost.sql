@@ -1,0 +1,26 @@
+-- title: Daily cost
+-- question: What did each day cost by provider, and how much of that is known?
+-- parameters: tz, since, until, provider, project
+-- columns:
+--   day DATE: local day in tz
+--   provider VARCHAR: tool whose sessions were read
+--   requests BIGINT: billed model calls
+--   input_tokens BIGINT: prompt tokens that came from no cache
+--   cache_read_tokens BIGINT: prompt tokens read from a cache
+--   cache_write_5m_tokens BIGINT: prompt tokens written to a cache for five minutes or an unrecorded time
+--   cache_write_1h_tokens BIGINT: prompt tokens written to a cache for an hour
+--   output_tokens BIGINT: generated tokens, reasoning included
+--   web_search_requests BIGINT: searches billed by the piece
+--   cost_usd DECIMAL(38,12): USD at the vendor's API prices of that day; what has no price counts as zero
+--   estimated_usd DECIMAL(38,12): part of cost_usd whose tokens are estimates or cover several requests
+--   unpriced_tokens BIGINT: tokens without a price, missing from cost_usd
+--   unpriced_models BIGINT: distinct models without a price
+--   coverage_percent BIGINT: share of tokens with a price, rounded down
+SELECT *
+FROM daily_cost(
+    tz := getvariable('tz'),
+    since := getvariable('since'),
+    until := getvariable('until'),
+    only_provider := getvariable('provider'),
+    only_project := getvariable('project')
+);

@@ -1,0 +1,110 @@
+//! `agentlake query`: a bundled query, or SQL of one's own, over the lake.
+//!
+//! Owned here: which of the arguments go together, and the list of what there is. Left to others: the answer
+//! ([`crate::warehouse`]) and the definitions of the flags (`cli.rs`).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use chrono::NaiveDate;
+
+use crate::warehouse::{self, BUNDLED, Filters, Format, LakeSnapshot, Question};
+
+/// What was asked on the command line.
+#[derive(Debug, Clone, Default)]
+pub struct QueryArguments {
+    /// Name of a bundled query.
+    pub name: Option<String>,
+    /// SQL.
+    pub sql: Option<String>,
+    /// File with SQL.
+    pub file: Option<PathBuf>,
+    /// First day, local in `tz`.
+    pub since: Option<NaiveDate>,
+    /// Last day, local in `tz`, included.
+    pub until: Option<NaiveDate>,
+    /// Time zone of the days.
+    pub tz: Option<String>,
+    /// Providers; empty: all.
+    pub providers: Vec<String>,
+    /// Project: its directory, or the end of it after a slash.
+    pub project: Option<String>,
+    /// How to write the answer; `None`: what the name of the output says, else a table.
+    pub format: Option<Format>,
+    /// File to write the answer to, instead of standard output.
+    pub output: Option<PathBuf>,
+}
+
+impl QueryArguments {
+    /// Whether anything is asked; if not, [`list`] says what can be, and no lake is needed.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.name.is_some() || self.sql.is_some() || self.file.is_some()
+    }
+}
+
+/// Answers what was asked.
+///
+/// # Errors
+/// Arguments that contradict each other, and whatever keeps the warehouse from answering.
+pub fn run(arguments: &QueryArguments, lake: &LakeSnapshot, out: &mut dyn Write) -> Result<()> {
+    let from_file;
+    let question = match (&arguments.name, &arguments.sql, &arguments.file) {
+        (Some(name), None, None) => Question::Bundled(name),
+        (None, Some(sql), None) => Question::Sql(sql),
+        (None, None, Some(file)) => {
+            from_file = fs_err::read_to_string(file)?;
+            Question::Sql(&from_file)
+        }
+        (None, None, None) => return list(arguments.format, out),
+        _ => bail!("name one of: a bundled query, --sql or --file"),
+    };
+    if let (Some(since), Some(until)) = (arguments.since, arguments.until)
+        && since > until
+    {
+        bail!("--since {since} is after --until {until}");
+    }
+    let filters = Filters {
+        since: arguments.since,
+        until: arguments.until,
+        tz: arguments.tz.clone(),
+        providers: arguments.providers.clone(),
+        project: arguments.project.clone(),
+    };
+    let output = arguments.output.as_deref();
+    let format = arguments.format.or_else(|| format_of(output?)).unwrap_or(Format::Table);
+    warehouse::run(lake, question, &filters, format, output, out)?;
+    Ok(())
+}
+
+/// The format that the name of a file asks for.
+fn format_of(output: &Path) -> Option<Format> {
+    match output.extension()?.to_str()? {
+        "csv" => Some(Format::Csv),
+        "json" => Some(Format::Json),
+        "ndjson" | "jsonl" => Some(Format::NdJson),
+        "md" => Some(Format::Markdown),
+        "parquet" => Some(Format::Parquet),
+        _ => None,
+    }
+}
+
+/// Lists the bundled queries: name and question; as Markdown with all columns, which is docs/queries.md.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn list(format: Option<Format>, out: &mut dyn Write) -> Result<()> {
+    let text = if format == Some(Format::Markdown) {
+        warehouse::bundled_markdown()
+    } else {
+        let width = BUNDLED.iter().map(|query| query.name.len()).max().unwrap_or(0);
+        let lines = BUNDLED.iter().map(|query| format!("{:width$}  {}\n", query.name, query.question()));
+        let usage = "\nagentlake query NAME runs one; --sql and --file run your own over the same views.\n";
+        lines.collect::<String>() + usage
+    };
+    match out.write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("the list could not be written"),
+    }
+}

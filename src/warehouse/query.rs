@@ -1,0 +1,261 @@
+//! Answering a question over the parts of a lake, without a database file.
+//!
+//! Only what the text names is bound, and only the parts of the days and providers asked for. Parts come from the snapshot,
+//! so an answer covers whole batches.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use chrono::{Days, NaiveDate};
+use chrono_tz::Tz;
+use duckdb::Connection;
+use duckdb::arrow::array::RecordBatch;
+use fs_err::File;
+
+use crate::pricing::PriceTable;
+
+use super::bundled::BundledQuery;
+use super::objects::Needed;
+use super::render::Sheet;
+use super::{
+    LakeSnapshot, Result, Trying, Wanted, WarehouseError, connection, prices, quoted, statements, stored, time_zones,
+};
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub enum Question<'a> {
+    /// A bundled query by name.
+    Bundled(&'a str),
+    /// SQL of one's own: any statements, the last of which is the answer.
+    Sql(&'a str),
+}
+
+/// What the answer is limited to. Own SQL sees only parts of these UTC days and providers; it can read the limits as
+/// `getvariable('since')`, `'until'`, `'tz'`, `'provider'` and `'project'`.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    /// First day, local in `tz`.
+    pub since: Option<NaiveDate>,
+    /// Last day, local in `tz`, included.
+    pub until: Option<NaiveDate>,
+    /// Time zone of the days; UTC if not given.
+    pub tz: Option<String>,
+    /// Providers; empty: all.
+    pub providers: Vec<String>,
+    /// Project: its directory, or the end of it after a slash.
+    pub project: Option<String>,
+}
+
+/// How the answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Aligned columns for people, money rounded to four decimals.
+    Table,
+    /// Comma-separated, with a header; NULL is empty.
+    Csv,
+    /// One JSON array of objects.
+    Json,
+    /// One JSON object per line.
+    NdJson,
+    /// A Markdown table, money rounded to four decimals.
+    Markdown,
+    /// A Parquet file, zstd.
+    Parquet,
+}
+
+/// Answers a question into `output`, or into `out` if no file is named. A reader that goes away early is no error.
+///
+/// # Errors
+/// An unknown query, zone or column; a part that cannot be read; an output that cannot be written.
+pub fn run(
+    lake: &LakeSnapshot,
+    question: Question<'_>,
+    filters: &Filters,
+    format: Format,
+    output: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if format == Format::Parquet && output.is_none() {
+        return Err(WarehouseError::ParquetNeedsFile);
+    }
+    let sql = match question {
+        Question::Bundled(name) => BundledQuery::named(name)?.sql,
+        Question::Sql(sql) => sql,
+    };
+    let zone = filters.tz.as_deref().map_or(Ok(Tz::UTC), time_zones::named)?;
+    let lake = lake.clone().pruned(&wanted(filters, zone));
+    let connection = connection::in_memory()?;
+    bind(&connection, &lake, sql, zone)?;
+    set_variables(&connection, filters, zone)?;
+    let written = answer(&connection, sql, format, output, out);
+    match written {
+        Err(WarehouseError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// The UTC days in which rows of the local days can lie: offsets reach from -12 to +14 hours.
+fn wanted(filters: &Filters, zone: Tz) -> Wanted {
+    let margin = Days::new(u64::from(zone != Tz::UTC));
+    Wanted {
+        first: filters.since.map(|day| day.checked_sub_days(margin).unwrap_or(day)),
+        last: filters.until.map(|day| day.checked_add_days(margin).unwrap_or(day)),
+        providers: filters.providers.clone(),
+    }
+}
+
+fn bind(connection: &Connection, lake: &LakeSnapshot, sql: &str, zone: Tz) -> Result<()> {
+    let needed = Needed::by(sql);
+    stored::create_tables(connection)?;
+    if needed.contains("prices") || needed.contains("model_prices") {
+        let table = PriceTable::builtin()?;
+        prices::create(connection)?;
+        prices::fill_prices(connection, table)?;
+        prices::fill_model_prices(connection, table, prices::uses_in_parts(lake)?)?;
+    }
+    if needed.contains("tz_offsets") {
+        time_zones::create(connection)?;
+        if needed.mentions("tz_offsets") {
+            time_zones::fill(connection, time_zones::all())?;
+        } else {
+            let named = statements::literals(sql).filter_map(|text| time_zones::named(text).ok());
+            let zones: HashSet<Tz> = named.chain([zone, Tz::UTC]).collect();
+            time_zones::fill(connection, zones)?;
+        }
+    }
+    for object in needed.objects() {
+        connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+    }
+    stored::replace_by_views(connection, needed.tables(), lake)
+}
+
+fn set_variables(connection: &Connection, filters: &Filters, zone: Tz) -> Result<()> {
+    let date = |day: NaiveDate| format!("DATE {}", quoted(&day.to_string()));
+    let provider = match filters.providers.as_slice() {
+        [only] => Some(quoted(only)),
+        _ => None,
+    };
+    let variables = [
+        ("tz", Some(quoted(zone.name()))),
+        ("since", filters.since.map(date)),
+        ("until", filters.until.map(date)),
+        ("provider", provider),
+        ("project", filters.project.as_deref().map(quoted)),
+    ];
+    for (name, value) in variables {
+        if let Some(value) = value {
+            connection.execute_batch(&format!("SET VARIABLE {name} = {value}")).trying(&format!("set {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn answer(
+    connection: &Connection,
+    sql: &str,
+    format: Format,
+    output: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let statements = statements::split(sql);
+    let Some((last, before)) = statements.split_last() else {
+        return Err(WarehouseError::Query("there is no statement in it".to_owned()));
+    };
+    for statement in before {
+        connection.execute_batch(statement).map_err(|error| refused(&error))?;
+    }
+    let copy_options = match format {
+        Format::Table | Format::Markdown => return print(connection, last, format, output, out),
+        Format::Csv => "FORMAT csv, HEADER",
+        Format::Json => "FORMAT json, ARRAY true",
+        Format::NdJson => "FORMAT json, ARRAY false",
+        Format::Parquet => "FORMAT parquet, COMPRESSION zstd",
+    };
+    let copy = |path: &Path| {
+        let sql = format!("COPY ({}\n) TO {} ({copy_options})", as_table(last), quoted(&path.to_string_lossy()));
+        connection.execute_batch(&sql).map_err(|error| refused(&error))
+    };
+    if let Some(path) = output {
+        return copy(path);
+    }
+    let passing = PassingFile::new()?;
+    copy(&passing.path)?;
+    io::copy(&mut File::open(&passing.path)?, out)?;
+    Ok(())
+}
+
+/// A statement as something that can be copied: `DESCRIBE`, `SHOW` and `SUMMARIZE` only can as tables.
+fn as_table(statement: &str) -> String {
+    let first = statement.split_whitespace().next().unwrap_or_default().to_lowercase();
+    match first.as_str() {
+        "describe" | "desc" | "show" | "summarize" => format!("FROM ({statement}\n)"),
+        _ => statement.to_owned(),
+    }
+}
+
+fn print(
+    connection: &Connection,
+    statement: &str,
+    format: Format,
+    output: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut statement = connection.prepare(statement).map_err(|error| refused(&error))?;
+    let answer = statement.query_arrow([]).map_err(|error| refused(&error))?;
+    let schema = answer.get_schema();
+    let batches: Vec<RecordBatch> = answer.collect();
+    let sheet = Sheet::from_batches(&schema, &batches).map_err(|error| WarehouseError::Query(error.to_string()))?;
+    let mut text = Vec::new();
+    match format {
+        Format::Markdown => sheet.write_markdown(&mut text)?,
+        _ => sheet.write_table(&mut text)?,
+    }
+    match output {
+        Some(path) => fs_err::write(path, text)?,
+        None => out.write_all(&text)?,
+    }
+    Ok(())
+}
+
+/// DuckDB's words about somebody's SQL, without the address of what is inside this program.
+fn refused(error: &duckdb::Error) -> WarehouseError {
+    WarehouseError::Query(error.to_string())
+}
+
+/// A file that only passes an answer on: DuckDB writes files, standard output may be a pipe or be appended to.
+struct PassingFile {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+impl PassingFile {
+    fn new() -> Result<Self> {
+        let tag = format!("agentlake-{}-{:?}", std::process::id(), std::thread::current().id());
+        let folder = std::env::temp_dir().join(tag.replace(['(', ')'], "-"));
+        // Answers can hold what was said in sessions: nobody else may look into them. The folder must not be there yet,
+        // since it could be somebody else's.
+        fs_err::create_dir(&folder)?;
+        let passing = Self { path: folder.join("answer"), folder };
+        restrict(&passing.folder)?;
+        Ok(passing)
+    }
+}
+
+#[cfg(unix)]
+fn restrict(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs_err::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn restrict(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+impl Drop for PassingFile {
+    fn drop(&mut self) {
+        // What cannot be removed stays in a private folder of the system's temporary directory, which the system empties.
+        let _ = fs_err::remove_dir_all(&self.folder);
+    }
+}

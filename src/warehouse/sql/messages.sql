@@ -1,0 +1,4 @@
+-- Records of sessions with their time as plain UTC, each in its newest version.
+CREATE OR REPLACE VIEW messages AS
+SELECT *, make_timestamp(epoch_us(ts)) AS ts_utc
+FROM stored.messages;

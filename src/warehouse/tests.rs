@@ -1,0 +1,9 @@
+//! The warehouse on mock lakes: parts written by DuckDB in the declared columns, answers compared with sums done by hand.
+
+mod golden;
+mod lint;
+mod mock;
+mod perf_tmp;
+mod queries;
+mod refreshing;
+mod views;
