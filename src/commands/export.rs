@@ -42,7 +42,12 @@ pub fn run(arguments: &ExportArgs) -> Result<Ending> {
     export(arguments, &adapters, &roots, &root)
 }
 
-fn export(arguments: &ExportArgs, adapters: &[&'static dyn SourceAdapter], roots: &Roots, root: &Path) -> Result<Ending> {
+fn export(
+    arguments: &ExportArgs,
+    adapters: &[&'static dyn SourceAdapter],
+    roots: &Roots,
+    root: &Path,
+) -> Result<Ending> {
     let mut lake = Lake::open(root)?;
     let options = RunOptions {
         wave_bytes: arguments.wave_bytes,
@@ -68,7 +73,8 @@ fn export(arguments: &ExportArgs, adapters: &[&'static dyn SourceAdapter], roots
     let run = run?;
     let cost = refresh(arguments, &lake, &run)?;
     let warnings = warnings.into_inner();
-    let summary = ExportSummary { layout: &lake.layout, run: &run, recovered: &lake.recovered, cost, warnings: &warnings };
+    let summary =
+        ExportSummary { layout: &lake.layout, run: &run, recovered: &lake.recovered, cost, warnings: &warnings };
     report(arguments, &summary)?;
     Ok(if run.met_unreadable() { Ending::DoneWithUnreadable } else { Ending::Done })
 }
@@ -79,7 +85,8 @@ fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Opti
     if arguments.no_duckdb {
         return Ok(None);
     }
-    super::query::refresh(lake, run)
+    super::database::refresh(lake, run.batches > 0)?;
+    Ok(None)
 }
 
 #[cfg(not(feature = "duckdb"))]
@@ -117,13 +124,19 @@ fn progress_bar(arguments: &ExportArgs) -> ProgressBar {
 }
 
 /// Says what an export would read; nothing is written and no lock is taken.
-fn dry_run(arguments: &ExportArgs, adapters: &[&'static dyn SourceAdapter], roots: &Roots, root: &Path) -> Result<Ending> {
+fn dry_run(
+    arguments: &ExportArgs,
+    adapters: &[&'static dyn SourceAdapter],
+    roots: &Roots,
+    root: &Path,
+) -> Result<Ending> {
     let plan = plan(adapters, roots, root)?;
     let bytes: u64 = plan.work.iter().map(|work| work.new_bytes).sum();
     let text = match arguments.format {
         SummaryFormat::Table => {
             let (found, work) = (count(plan.found.len() as u64), count(plan.work.len() as u64));
-            let files: String = plan.work.iter().map(|work| format!("  {}\n", places::short(&work.source.path))).collect();
+            let files: String =
+                plan.work.iter().map(|work| format!("  {}\n", places::short(&work.source.path))).collect();
             format!("{found} sources; {work} would be read, {}\n{files}", size(bytes))
         }
         SummaryFormat::Json => {
@@ -147,7 +160,12 @@ fn nothing_found(adapters: &[&'static dyn SourceAdapter], roots: &Roots, root: &
 }
 
 /// Shows a newcomer without sessions what an export looks like: the sample sessions, in a temporary lake.
-fn demonstrate(arguments: &ExportArgs, adapters: &[&'static dyn SourceAdapter], roots: &Roots, samples: &Path) -> Result<Ending> {
+fn demonstrate(
+    arguments: &ExportArgs,
+    adapters: &[&'static dyn SourceAdapter],
+    roots: &Roots,
+    samples: &Path,
+) -> Result<Ending> {
     let mut text = String::from("No agent sessions were found. Looked in:\n");
     for adapter in adapters {
         for root in adapter.enumerate(roots).roots {
@@ -155,7 +173,11 @@ fn demonstrate(arguments: &ExportArgs, adapters: &[&'static dyn SourceAdapter], 
         }
     }
     let lake = std::env::temp_dir().join(format!("agentlake-demo-{}", std::process::id()));
-    text.push_str(&format!("Reading the sample sessions in {} into {} instead:\n\n", samples.display(), lake.display()));
+    text.push_str(&format!(
+        "Reading the sample sessions in {} into {} instead:\n\n",
+        samples.display(),
+        lake.display()
+    ));
     io::stdout().write_all(text.as_bytes())?;
     let mut sample_roots = Roots::default();
     for adapter in adapters {
@@ -176,7 +198,9 @@ fn clean_up_warnings(adapters: &[&'static dyn SourceAdapter], plan: &Plan, now: 
         let info = adapter.info();
         let Some(days) = info.keeps_days else { continue };
         let old = |source: &&FoundSource| {
-            source.provider == info.slug && source.new_bytes > 0 && now - source.mtime > (i64::from(days) - WARN_DAYS) * DAY
+            source.provider == info.slug
+                && source.new_bytes > 0
+                && now - source.mtime > (i64::from(days) - WARN_DAYS) * DAY
         };
         let late = plan.found.iter().filter(old).count() as u64;
         if late > 0 {

@@ -3,6 +3,8 @@
 //! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run; 2 error or wrong usage;
 //! 3 another run holds the lock. A reader that closes the pipe early is no error.
 
+#[cfg(feature = "duckdb")]
+pub mod database;
 pub mod export;
 pub mod places;
 #[cfg(feature = "duckdb")]
@@ -36,7 +38,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
     match &cli.command {
         Command::Export(arguments) => export::run(arguments),
         #[cfg(feature = "duckdb")]
-        Command::Query(arguments) => query::command(arguments).map(|()| Ending::Done),
+        Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
     }

@@ -18,7 +18,8 @@ pub fn lake(arguments: &LakeArgs) -> Result<PathBuf> {
     }
     let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(std::env::home_dir()?.join(".local/share")));
-    data.map(|data| data.join("agentlake")).ok_or_else(|| anyhow!("there is no home directory; say where the lake is with --lake DIR"))
+    data.map(|data| data.join("agentlake"))
+        .ok_or_else(|| anyhow!("there is no home directory; say where the lake is with --lake DIR"))
 }
 
 /// Where adapters look.

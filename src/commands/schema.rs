@@ -48,8 +48,16 @@ fn as_text(tables: &[&TableSpec]) -> String {
 fn partition_columns() -> &'static [ColumnSpec] {
     use crate::model::columns::ColumnKind::Text;
     &[
-        ColumnSpec { name: "provider", kind: Text, meaning: "Slug of the tool whose files were read. In the path only (hive partition)." },
-        ColumnSpec { name: "date", kind: Text, meaning: "UTC day of `ts`, `YYYY-MM-DD`. In the path only (hive partition); most engines read it as DATE." },
+        ColumnSpec {
+            name: "provider",
+            kind: Text,
+            meaning: "Slug of the tool whose files were read. In the path only (hive partition).",
+        },
+        ColumnSpec {
+            name: "date",
+            kind: Text,
+            meaning: "UTC day of `ts`, `YYYY-MM-DD`. In the path only (hive partition); most engines read it as DATE.",
+        },
     ]
 }
 
@@ -57,7 +65,12 @@ fn partition_columns() -> &'static [ColumnSpec] {
 #[must_use]
 pub fn as_markdown(tables: &[&TableSpec]) -> String {
     let mut text = String::from(INTRODUCTION);
-    section(&mut text, "Columns of every table", "", partition_columns().iter().chain(RECORD_COLUMNS).chain(BATCH_COLUMNS));
+    section(
+        &mut text,
+        "Columns of every table",
+        "",
+        partition_columns().iter().chain(RECORD_COLUMNS).chain(BATCH_COLUMNS),
+    );
     for table in tables {
         section(&mut text, &format!("`{}`", table.name), table.meaning.trim(), table.columns.iter());
     }
@@ -92,13 +105,12 @@ fn section<'a>(text: &mut String, title: &str, meaning: &str, columns: impl Iter
 }
 
 fn as_json(tables: &[&TableSpec]) -> String {
-    let column = |column: &ColumnSpec| {
-        serde_json::json!({ "name": column.name, "type": column.kind.sql_type(), "meaning": column.meaning.trim() })
-    };
+    let column = |column: &ColumnSpec| serde_json::json!({ "name": column.name, "type": column.kind.sql_type(), "meaning": column.meaning.trim() });
     let tables: Vec<serde_json::Value> = tables
         .iter()
         .map(|table| {
-            let columns: Vec<serde_json::Value> = partition_columns().iter().chain(table.all_columns()).map(column).collect();
+            let columns: Vec<serde_json::Value> =
+                partition_columns().iter().chain(table.all_columns()).map(column).collect();
             serde_json::json!({ "table": table.name, "meaning": table.meaning.trim(), "columns": columns })
         })
         .collect();

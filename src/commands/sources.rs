@@ -63,7 +63,9 @@ impl Provider {
             sessions: state.map(|state| state.count_sessions(slug)).transpose()?,
             vanished: plan.vanished.get(slug).copied().unwrap_or(0),
             roots: roots.map(|root| (places::short(root), root.exists())).collect(),
-            problems: problems.map(|(_, problem)| format!("{}: {}", places::short(&problem.path), problem.reason)).collect(),
+            problems: problems
+                .map(|(_, problem)| format!("{}: {}", places::short(&problem.path), problem.reason))
+                .collect(),
         })
     }
 
@@ -93,7 +95,11 @@ fn as_text(providers: &[Provider]) -> String {
             lines.push(format!("  {files} files, {bytes}; {changed} of them with {new_bytes} to read"));
         }
         if let Some(sessions) = provider.sessions {
-            let gone = if provider.vanished == 0 { String::new() } else { format!("; {} files are gone from disk", count(provider.vanished)) };
+            let gone = if provider.vanished == 0 {
+                String::new()
+            } else {
+                format!("; {} files are gone from disk", count(provider.vanished))
+            };
             lines.push(format!("  in the lake: {} sessions{gone}", count(u64::try_from(sessions).unwrap_or(0))));
         }
         lines.push(format!("  numbers: {}", info.numbers));
@@ -108,7 +114,11 @@ fn as_json(providers: &[Provider]) -> String {
         .iter()
         .map(|provider| {
             let info = provider.adapter.info();
-            let roots: Vec<_> = provider.roots.iter().map(|(path, exists)| serde_json::json!({ "path": path, "exists": exists })).collect();
+            let roots: Vec<_> = provider
+                .roots
+                .iter()
+                .map(|(path, exists)| serde_json::json!({ "path": path, "exists": exists }))
+                .collect();
             serde_json::json!({
                 "provider": info.slug,
                 "name": info.name,

@@ -57,7 +57,8 @@ impl ExportSummary<'_> {
             ));
         }
         if let Some((cost, unpriced)) = &self.cost {
-            let gap = if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
+            let gap =
+                if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
             lines.push(format!("cost added: ${cost} at list prices{gap}"));
         }
         for (kind, number) in &run.issues {
@@ -68,7 +69,12 @@ impl ExportSummary<'_> {
         }
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         if run.batches > 0 {
-            lines.push(format!("{} parts, {} in {}", count(run.parts), size(run.part_bytes), places::short(self.layout.root())));
+            lines.push(format!(
+                "{} parts, {} in {}",
+                count(run.parts),
+                size(run.part_bytes),
+                places::short(self.layout.root())
+            ));
         }
         lines.push(format!("query: {}", self.layout.glob("usage")));
         lines.join("\n") + "\n"

@@ -264,10 +264,7 @@ mod tests {
     #[test]
     fn the_first_total_says_nothing_of_earlier_responses_unless_a_turn_was_aborted() {
         let (total, last) = (usage(3000, 0, 70), usage(1000, 0, 20));
-        assert_eq!(
-            outputs(CounterState::default().count(Some(total), Some(last), Start::Zero)),
-            (Some(20), None)
-        );
+        assert_eq!(outputs(CounterState::default().count(Some(total), Some(last), Start::Zero)), (Some(20), None));
         let mut aborted = CounterState::default();
         aborted.turn_aborted();
         assert_eq!(outputs(aborted.clone().count(Some(total), Some(last), Start::Zero)), (Some(20), Some(50)));

@@ -129,7 +129,10 @@ impl CodexFold {
                 state.typed = payload.str("message").map(|text| xxh3_64(text.trim().as_bytes()));
                 Row::None
             }
-            "agent_message" | "agent_reasoning" | "agent_reasoning_raw_content" | "agent_reasoning_section_break"
+            "agent_message"
+            | "agent_reasoning"
+            | "agent_reasoning_raw_content"
+            | "agent_reasoning_section_break"
             | "raw_response_item" => Row::None,
             "exec_command_end" => {
                 if matches!(payload.str("source"), Some("user_shell" | "userShell")) {
@@ -175,13 +178,32 @@ impl CodexFold {
                 }
                 Row::Meta
             }
-            "web_search_end" | "image_generation_end" | "view_image_tool_call" | "dynamic_tool_call_request"
-            | "sub_agent_activity" | "guardian_assessment" | "hook_completed" | "hook_started" => Row::Progress,
+            "web_search_end"
+            | "image_generation_end"
+            | "view_image_tool_call"
+            | "dynamic_tool_call_request"
+            | "sub_agent_activity"
+            | "guardian_assessment"
+            | "hook_completed"
+            | "hook_started" => Row::Progress,
             "error" | "stream_error" | "warning" | "guardian_warning" => Row::Error,
-            "task_started" | "turn_started" | "task_complete" | "turn_complete" | "context_compacted"
-            | "thread_goal_updated" | "entered_review_mode" | "exited_review_mode" | "undo_completed"
-            | "undo_started" | "model_reroute" | "plan_update" | "session_configured" | "shutdown_complete"
-            | "background_event" | "deprecation_notice" | "turn_diff" => Row::Meta,
+            "task_started"
+            | "turn_started"
+            | "task_complete"
+            | "turn_complete"
+            | "context_compacted"
+            | "thread_goal_updated"
+            | "entered_review_mode"
+            | "exited_review_mode"
+            | "undo_completed"
+            | "undo_started"
+            | "model_reroute"
+            | "plan_update"
+            | "session_configured"
+            | "shutdown_complete"
+            | "background_event"
+            | "deprecation_notice"
+            | "turn_diff" => Row::Meta,
             _ if kind.starts_with("collab_") => Row::Progress,
             _ => Row::Unknown,
         }

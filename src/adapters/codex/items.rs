@@ -224,14 +224,7 @@ fn fill_attributes(fields: &Fields<'_>, state: &State, buffers: &mut Buffers) {
     attributes.text("recipient", fields.recipient);
 }
 
-fn write(
-    item: Item<'_>,
-    fields: &Fields<'_>,
-    state: &State,
-    place: &Place<'_>,
-    buffers: &mut Buffers,
-    out: &mut Rows,
-) {
+fn write(item: Item<'_>, fields: &Fields<'_>, state: &State, place: &Place<'_>, buffers: &mut Buffers, out: &mut Rows) {
     let id = fields.call_id.or(fields.id);
     if let Item::Call(call) = item {
         call.fill(buffers);
@@ -241,12 +234,8 @@ fn write(
     }
     buffers.finish_blocks();
     let attributes = buffers.attributes.finish();
-    let base = MessagesRow {
-        uuid: fields.id,
-        blocks: filled(&buffers.blocks),
-        attributes,
-        ..place.message(&state.context)
-    };
+    let base =
+        MessagesRow { uuid: fields.id, blocks: filled(&buffers.blocks), attributes, ..place.message(&state.context) };
     let model = state.context.turn.model.as_deref();
     let assistant = MessagesRow { role: Some("assistant"), kind: Some("assistant"), model, ..base };
     let name = [buffers.name.as_str()];

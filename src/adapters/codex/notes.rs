@@ -37,7 +37,10 @@ impl CodexFold {
                 }
                 "injected"
             }
-            "world_state" | "inter_agent_communication_metadata" | "retained_context" | "security_risk_score"
+            "world_state"
+            | "inter_agent_communication_metadata"
+            | "retained_context"
+            | "security_risk_score"
             | "realtime_item" => "meta",
             _ => {
                 is_known = false;

@@ -164,7 +164,11 @@ mod tests {
 
     #[test]
     fn content_items_objects_and_plain_text() {
-        assert_eq!(read_json(r#"[{"type":"input_text","text":"a"},{"type":"input_image"},{"type":"input_text","text":"b"}]"#).1, "a\nb");
+        assert_eq!(
+            read_json(r#"[{"type":"input_text","text":"a"},{"type":"input_image"},{"type":"input_text","text":"b"}]"#)
+                .1,
+            "a\nb"
+        );
         let (outcome, text) = read_json(r#"{"content":"no","success":false}"#);
         assert_eq!((outcome.is_error, text.as_str()), (Some(true), "no"));
         assert_eq!(read_json(r#""aborted""#), (Outcome::default(), "aborted".to_owned()));

@@ -140,8 +140,16 @@ fn corpus_home_has_its_known_totals() {
         all.absorb(rows);
     }
     let (requests, sum) = all.counted();
-    println!("messages {} calls {} results {} issues {:?}", all.messages.len(), all.tool_calls.len(), all.tool_results.len(), all.issues);
-    for (id, facts) in &all.sessions { println!("{id} {facts:?}"); }
+    println!(
+        "messages {} calls {} results {} issues {:?}",
+        all.messages.len(),
+        all.tool_calls.len(),
+        all.tool_results.len(),
+        all.issues
+    );
+    for (id, facts) in &all.sessions {
+        println!("{id} {facts:?}");
+    }
     assert_eq!(requests, 765);
     assert_eq!(sum.input, Some(3_734_809));
     assert_eq!(sum.output, Some(282_350));

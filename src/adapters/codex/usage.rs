@@ -51,7 +51,13 @@ impl CodexFold {
         if let Some(usage) = step.unreported {
             key.push('+');
             response.model = aborted_model.as_deref().or(response.model);
-            claim(&Response { key, usage, block: 1, is_unreported: true, ..response }, context, &place, claim_texts, out);
+            claim(
+                &Response { key, usage, block: 1, is_unreported: true, ..response },
+                context,
+                &place,
+                claim_texts,
+                out,
+            );
         }
     }
 
