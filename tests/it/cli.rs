@@ -25,28 +25,226 @@ fn refused(arguments: &[&str]) -> String {
 
 #[test]
 fn help_of_the_program() {
-    insta::assert_snapshot!(help(&[]), @"HELP:");
+    insta::assert_snapshot!(help(&[]), @r#"
+    Session files of AI coding agents, as a lake of Parquet files and a DuckDB database with priced
+    rollups
+
+    Usage: agentlake <COMMAND>
+
+    Commands:
+      export   Bring everything new from this machine's agents into the lake
+      query    Ask a bundled question, or one of your own, over the lake
+      sources  Show what was found where, and how much of it is new
+      schema   Describe the tables: columns, types, units, meaning
+      help     Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+    "#);
 }
 
 #[test]
 fn help_of_export() {
-    insta::assert_snapshot!(help(&["export"]), @"HELP:export");
+    insta::assert_snapshot!(help(&["export"]), @r#"
+    Bring everything new from this machine's agents into the lake
+
+    Usage: agentlake export [OPTIONS]
+
+    Options:
+          --lake <DIR>
+              The lake's folder [default: agentlake/ in the XDG data directory]
+
+              [env: AGENTLAKE_LAKE]
+
+          --home <DIR>
+              Look into this home directory instead of your own; environment variables of agents are
+              then ignored
+
+          --source <PROVIDER=PATH>
+              Add a file or folder of a provider
+
+          --provider <SLUG>
+              Only these providers
+
+          --raw
+              Keep each line as it stood, in the column `raw` of `messages`
+
+          --no-duckdb
+              Do not refresh agentlake.duckdb
+
+          --threads <N>
+              Threads that read and write [default: one per processor]
+
+          --wave-bytes <BYTES>
+              Source bytes per batch: bounds memory, and what a killed run must read again. Accepts K, M
+              and G
+
+              [default: 48M]
+
+          --max-line-bytes <BYTES>
+              A longer line becomes an issue. Accepts K, M and G
+
+              [default: 128M]
+
+          --dry-run
+              Only say what would be read
+
+          --format <FORMAT>
+              Form of the summary
+
+              Possible values:
+              - table: For people
+              - json:  For programs
+
+              [default: table]
+
+          --report <FILE>
+              Write the summary, as JSON, to this file too
+
+      -q, --quiet
+              No progress and no summary; errors only
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      agentlake export
+      agentlake export --lake /data/lake --provider claude --quiet
+      agentlake export --source claude=/backup/projects --format json
+    "#);
 }
 
 #[cfg(feature = "duckdb")]
 #[test]
 fn help_of_query() {
-    insta::assert_snapshot!(help(&["query"]), @"HELP:query");
+    insta::assert_snapshot!(help(&["query"]), @r#"
+    Ask a bundled question, or one of your own, over the lake
+
+    Usage: agentlake query [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]
+              A bundled query; without a name, lists what there is
+
+    Options:
+          --sql <SQL>
+              SQL to run instead
+
+          --file <FILE>
+              File with SQL to run instead
+
+          --since <YYYY-MM-DD>
+              First day
+
+          --until <YYYY-MM-DD>
+              Last day, included
+
+          --provider <SLUG>
+              Only these providers
+
+          --project <PATH>
+              Only this project: its directory, or the end of it
+
+          --format <FORMAT>
+              Form of the answer [default: by the name of --output, else table]
+
+              Possible values:
+              - table:    Aligned columns
+              - csv:      Comma-separated values with a header
+              - json:     One JSON array
+              - ndjson:   One JSON object per line
+              - markdown: A Markdown table
+              - parquet:  A Parquet file (needs --output)
+
+      -o, --output <FILE>
+              Write the answer to this file
+
+          --lake <DIR>
+              The lake's folder [default: agentlake/ in the XDG data directory]
+
+              [env: AGENTLAKE_LAKE]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      agentlake query
+      agentlake query daily_cost --since 2026-11-01 --provider claude
+      agentlake query --sql "select model, sum(output_tokens) from usage group by 1" --format csv
+    "#);
 }
 
 #[test]
 fn help_of_sources() {
-    insta::assert_snapshot!(help(&["sources"]), @"HELP:sources");
+    insta::assert_snapshot!(help(&["sources"]), @r#"
+    Show what was found where, and how much of it is new
+
+    Usage: agentlake sources [OPTIONS]
+
+    Options:
+          --lake <DIR>
+              The lake's folder [default: agentlake/ in the XDG data directory]
+
+              [env: AGENTLAKE_LAKE]
+
+          --home <DIR>
+              Look into this home directory instead of your own; environment variables of agents are
+              then ignored
+
+          --source <PROVIDER=PATH>
+              Add a file or folder of a provider
+
+          --provider <SLUG>
+              Only these providers
+
+          --format <FORMAT>
+              Form of the answer
+
+              Possible values:
+              - table: For people
+              - json:  For programs
+
+              [default: table]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      agentlake sources
+      agentlake sources --home /mnt/old-laptop/home/me --format json
+    "#);
 }
 
 #[test]
 fn help_of_schema() {
-    insta::assert_snapshot!(help(&["schema"]), @"HELP:schema");
+    insta::assert_snapshot!(help(&["schema"]), @r#"
+    Describe the tables: columns, types, units, meaning
+
+    Usage: agentlake schema [OPTIONS] [TABLE]
+
+    Arguments:
+      [TABLE]
+              Only this table
+
+    Options:
+          --format <FORMAT>
+              Form of the answer
+
+              Possible values:
+              - table:    For a terminal
+              - markdown: For docs
+              - json:     For programs
+
+              [default: table]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      agentlake schema usage
+      agentlake schema --format markdown > docs/schema.md
+    "#);
 }
 
 #[test]

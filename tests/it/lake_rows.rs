@@ -45,7 +45,7 @@ impl LakeRows {
             let below = file.strip_prefix(lake).unwrap();
             let names: Vec<&str> = below.iter().map(|name| name.to_str().unwrap()).collect();
             let [table, provider, date, _] = names.as_slice() else { panic!("{} is at a strange place", file.display()) };
-            let rows = tables.get_mut(table).unwrap();
+            let (_, rows) = tables.iter_mut().find(|(name, _)| *name == table).unwrap();
             for mut row in read_part(&file) {
                 row.insert("provider".to_owned(), provider.strip_prefix("provider=").unwrap().into());
                 row.insert("date".to_owned(), date.strip_prefix("date=").unwrap().into());
