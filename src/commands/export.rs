@@ -1,5 +1,6 @@
 //! `agentlake export`, the main job: reads what is new, writes the lake, refreshes the database, says what it did.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
@@ -169,15 +170,11 @@ fn demonstrate(
     let mut text = String::from("No agent sessions were found. Looked in:\n");
     for adapter in adapters {
         for root in adapter.enumerate(roots).roots {
-            text.push_str(&format!("  {}\n", places::short(&root)));
+            let _ = writeln!(text, "  {}", places::short(&root));
         }
     }
     let lake = std::env::temp_dir().join(format!("agentlake-demo-{}", std::process::id()));
-    text.push_str(&format!(
-        "Reading the sample sessions in {} into {} instead:\n\n",
-        samples.display(),
-        lake.display()
-    ));
+    let _ = writeln!(text, "Reading the sample sessions in {} into {} instead:\n", samples.display(), lake.display());
     io::stdout().write_all(text.as_bytes())?;
     let mut sample_roots = Roots::default();
     for adapter in adapters {

@@ -312,7 +312,10 @@ fn sources_of_an_empty_home_say_why() {
     command.arg("sources").arg("--home").arg(home.home()).arg("--lake").arg(home.lake());
     let told = run(&mut command).expect_code(0).stdout;
     assert!(told.contains("Claude Code (claude)") && told.contains("Codex CLI (codex)"), "{told}");
-    assert!(told.contains(".claude/projects  (not there)") && told.contains("nothing found: none of the places exists"), "{told}");
+    assert!(
+        told.contains(".claude/projects  (not there)") && told.contains("nothing found: none of the places exists"),
+        "{told}"
+    );
     assert!(!home.lake().exists());
     let list: Value = serde_json::from_str(&run(command.args(["--format", "json"])).expect_code(0).stdout).unwrap();
     for provider in list.as_array().unwrap() {
@@ -334,7 +337,10 @@ fn sources_count_what_is_new_and_what_is_gone() {
     };
     assert_eq!((&ask()["files"], &ask()["bytes_to_read"]), (&1.into(), &claude.text().len().into()));
     home.export().expect_code(0);
-    assert_eq!((&ask()["files"], &ask()["bytes_to_read"], &ask()["sessions_in_lake"]), (&1.into(), &0.into(), &1.into()));
+    assert_eq!(
+        (&ask()["files"], &ask()["bytes_to_read"], &ask()["sessions_in_lake"]),
+        (&1.into(), &0.into(), &1.into())
+    );
     fs_err::remove_file(path).unwrap();
     assert_eq!((&ask()["files"], &ask()["files_gone"], &ask()["sessions_in_lake"]), (&0.into(), &1.into(), &1.into()));
 }
@@ -358,8 +364,13 @@ fn the_summary_has_these_keys() {
 fn the_summary_for_people() {
     let home = Home::new();
     home.write_old(&Transcript::new(1).path(), Transcript::with_turns(1, 2).text());
-    let told = home.export_with(&["--format", "table"]).expect_code(0).stdout.replace(&home.lake().display().to_string(), "[lake]");
-    let told: Vec<&str> = told.lines().filter(|line| !line.contains(" parts, ") && !line.starts_with("warning")).collect();
+    let told = home
+        .export_with(&["--format", "table"])
+        .expect_code(0)
+        .stdout
+        .replace(&home.lake().display().to_string(), "[lake]");
+    let told: Vec<&str> =
+        told.lines().filter(|line| !line.contains(" parts, ") && !line.starts_with("warning")).collect();
     insta::assert_snapshot!(told.join("\n"), @"TOLD:");
 }
 
@@ -378,7 +389,8 @@ fn the_lake_is_found_by_argument_environment_and_data_directory() {
     run(command().env("AGENTLAKE_LAKE", home.beside("by-environment"))).expect_code(0);
     run(command().env("XDG_DATA_HOME", home.beside("data"))).expect_code(0);
     run(&mut command()).expect_code(0);
-    run(command().env("AGENTLAKE_LAKE", home.beside("never")).arg("--lake").arg(home.beside("by-argument"))).expect_code(0);
+    run(command().env("AGENTLAKE_LAKE", home.beside("never")).arg("--lake").arg(home.beside("by-argument")))
+        .expect_code(0);
     for lake in ["by-environment", "data/agentlake", "user/.local/share/agentlake", "by-argument"] {
         assert!(home.beside(lake).join("usage").is_dir(), "{lake}");
     }
@@ -389,7 +401,8 @@ fn the_lake_is_found_by_argument_environment_and_data_directory() {
 fn the_schema_of_one_table_and_of_all() {
     let usage = run(agentlake().args(["schema", "usage"])).expect_code(0).stdout;
     assert!(usage.starts_with("usage: ") && usage.contains("  cache_read_tokens      BIGINT"), "{usage}");
-    let all: Value = serde_json::from_str(&run(agentlake().args(["schema", "--format", "json"])).expect_code(0).stdout).unwrap();
+    let all: Value =
+        serde_json::from_str(&run(agentlake().args(["schema", "--format", "json"])).expect_code(0).stdout).unwrap();
     let names: Vec<&str> = all.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
     assert_eq!(names, ["sessions", "messages", "usage", "usage_copies", "tool_calls", "tool_results", "issues"]);
 }
