@@ -59,7 +59,7 @@ impl ExportSummary<'_> {
         if let Some((cost, unpriced)) = &self.cost {
             let gap =
                 if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
-            lines.push(format!("cost added: ${cost} at list prices{gap}"));
+            lines.push(format!("cost added: ${} at list prices{gap}", cents(cost)));
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
@@ -68,7 +68,7 @@ impl ExportSummary<'_> {
             lines.push(format!("finished batch {batch} of a run that was killed"));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
-        if run.batches > 0 {
+        if !run.batches.is_empty() {
             lines.push(format!(
                 "{} parts, {} in {}",
                 count(run.parts),
@@ -105,6 +105,12 @@ impl ExportSummary<'_> {
             "query": self.layout.glob("usage"),
         })
     }
+}
+
+/// An exact amount, cut to hundredths of a cent for people.
+fn cents(usd: &str) -> &str {
+    let end = usd.find('.').map_or(usd.len(), |point| point + 5);
+    usd.get(..end).unwrap_or(usd)
 }
 
 fn path_text(path: &Path) -> String {

@@ -114,7 +114,7 @@ mod tests {
         let root = home.path().join("root");
         fs_err::create_dir_all(root.join("sub/x.jsonl")).unwrap();
         fs_err::write(root.join("sub/a.jsonl"), "{}").unwrap();
-        std::os::unix::fs::symlink(&root, root.join("sub/loop")).unwrap();
+        fs_err::os::unix::fs::symlink(&root, root.join("sub/loop")).unwrap();
         let mut found = Found::default();
         let wanted = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
         found.walk(&root, &wanted);
