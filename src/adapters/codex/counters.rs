@@ -9,6 +9,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::tokens::TokenUsage;
 
+/// Epochs of one thread that are remembered; a real one has a handful.
+const MAX_EPOCHS: usize = 1024;
+
 /// The requests that one `token_count` stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Step {
@@ -110,14 +113,23 @@ impl CounterState {
         None
     }
 
-    /// Takes a `token_count`.
-    pub fn count(&mut self, total: Option<TokenUsage>, last: Option<TokenUsage>, start: Start) -> Step {
+    /// Takes a `token_count`. With `is_damaged`, some of its numbers could not be read: nothing is concluded from growth.
+    pub fn count(
+        &mut self,
+        total: Option<TokenUsage>,
+        last: Option<TokenUsage>,
+        start: Start,
+        is_damaged: bool,
+    ) -> Step {
         let Some(total) = total else { return self.count_untotalled(last) };
         if self.previous.is_some_and(|previous| previous.numbers() == total.numbers()) {
             // Told again with new rate limits, or with an estimate of the context after a compaction.
             return Step::default();
         }
-        let step = self.grow(total, last, start);
+        let mut step = self.grow(total, last, start);
+        if is_damaged {
+            step.unreported = None;
+        }
         self.previous = Some(total);
         self.previous_last = last;
         self.recorded = TokenUsage::default();
@@ -207,7 +219,9 @@ impl CounterState {
             let hash = xxh3_64(text.as_bytes());
             let twins = self.epoch_heads.iter().filter(|&&earlier| earlier == hash).count();
             self.epoch_twins = u32::try_from(twins).unwrap_or(u32::MAX);
-            self.epoch_heads.push(hash);
+            if self.epoch_heads.len() < MAX_EPOCHS {
+                self.epoch_heads.push(hash);
+            }
         }
         self.epoch_twins
     }
@@ -243,59 +257,62 @@ mod tests {
     fn a_total_that_did_not_move_is_told_again() {
         let mut state = CounterState::default();
         let first = usage(1000, 600, 50);
-        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero)), (Some(50), None));
-        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero)), (None, None));
+        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero, false)), (Some(50), None));
+        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero, false)), (None, None));
         let estimate = TokenUsage { total: Some(9000), ..TokenUsage::default() };
-        assert_eq!(outputs(state.count(Some(first), Some(estimate), Start::Zero)), (None, None));
+        assert_eq!(outputs(state.count(Some(first), Some(estimate), Start::Zero, false)), (None, None));
     }
 
     #[test]
     fn growth_beyond_the_latest_response_is_one_more() {
         let mut state = CounterState::default();
-        state.count(Some(usage(1000, 0, 50)), Some(usage(1000, 0, 50)), Start::Zero);
-        let step = state.count(Some(usage(4000, 900, 90)), Some(usage(1200, 900, 30)), Start::Zero);
+        state.count(Some(usage(1000, 0, 50)), Some(usage(1000, 0, 50)), Start::Zero, false);
+        let step = state.count(Some(usage(4000, 900, 90)), Some(usage(1200, 900, 30)), Start::Zero, false);
         assert_eq!(outputs(step), (Some(30), Some(10)));
         assert_eq!(step.unreported.unwrap().input, Some(1800));
         // One component grew by less than the latest response: nothing can be concluded.
-        let step = state.count(Some(usage(6000, 900, 100)), Some(usage(1000, 900, 10)), Start::Zero);
+        let step = state.count(Some(usage(6000, 900, 100)), Some(usage(1000, 900, 10)), Start::Zero, false);
         assert_eq!(outputs(step), (Some(10), None));
     }
 
     #[test]
     fn the_first_total_says_nothing_of_earlier_responses_unless_a_turn_was_aborted() {
         let (total, last) = (usage(3000, 0, 70), usage(1000, 0, 20));
-        assert_eq!(outputs(CounterState::default().count(Some(total), Some(last), Start::Zero)), (Some(20), None));
+        assert_eq!(
+            outputs(CounterState::default().count(Some(total), Some(last), Start::Zero, false)),
+            (Some(20), None)
+        );
         let mut aborted = CounterState::default();
         aborted.turn_aborted();
-        assert_eq!(outputs(aborted.clone().count(Some(total), Some(last), Start::Zero)), (Some(20), Some(50)));
-        assert_eq!(outputs(aborted.count(Some(total), Some(last), Start::Inherited)), (Some(20), None));
+        assert_eq!(outputs(aborted.clone().count(Some(total), Some(last), Start::Zero, false)), (Some(20), Some(50)));
+        assert_eq!(outputs(aborted.count(Some(total), Some(last), Start::Inherited, false)), (Some(20), None));
     }
 
     #[test]
     fn a_full_context_and_a_total_that_fell_begin_epochs_with_keys_of_their_own() {
         let mut state = CounterState::default();
         let first = usage(1000, 0, 50);
-        let before = state.count(Some(first), Some(first), Start::Zero);
+        let before = state.count(Some(first), Some(first), Start::Zero, false);
         let mark = TokenUsage { total: Some(272_000), ..TokenUsage::default() };
-        assert_eq!(outputs(state.count(Some(mark), Some(mark), Start::Zero)), (None, None));
-        let after = state.count(Some(first), Some(first), Start::Zero);
+        assert_eq!(outputs(state.count(Some(mark), Some(mark), Start::Zero, false)), (None, None));
+        let after = state.count(Some(first), Some(first), Start::Zero, false);
         assert_eq!(outputs(after), (Some(50), None));
         assert_ne!(key_text(before), key_text(after));
-        state.count(Some(usage(3000, 0, 80)), Some(usage(2000, 0, 30)), Start::Zero);
-        let fallen = state.count(Some(usage(700, 0, 9)), Some(usage(700, 0, 9)), Start::Zero);
+        state.count(Some(usage(3000, 0, 80)), Some(usage(2000, 0, 30)), Start::Zero, false);
+        let fallen = state.count(Some(usage(700, 0, 9)), Some(usage(700, 0, 9)), Start::Zero, false);
         assert_eq!(outputs(fallen), (Some(9), None));
     }
 
     #[test]
     fn only_a_total_or_only_a_latest_response() {
         let mut state = CounterState::default();
-        assert_eq!(outputs(state.count(Some(usage(1000, 0, 50)), None, Start::Zero)), (Some(50), None));
-        assert_eq!(outputs(state.count(Some(usage(1500, 0, 70)), None, Start::Zero)), (Some(20), None));
-        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero)), (Some(5), None));
-        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero)), (None, None));
-        assert_eq!(outputs(state.count(Some(usage(1700, 0, 80)), None, Start::Zero)), (Some(5), None));
+        assert_eq!(outputs(state.count(Some(usage(1000, 0, 50)), None, Start::Zero, false)), (Some(50), None));
+        assert_eq!(outputs(state.count(Some(usage(1500, 0, 70)), None, Start::Zero, false)), (Some(20), None));
+        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (Some(5), None));
+        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(state.count(Some(usage(1700, 0, 80)), None, Start::Zero, false)), (Some(5), None));
         // A first total of a thread that goes on from another's is not its own.
-        let inherited = CounterState::default().count(Some(usage(9000, 0, 50)), None, Start::Inherited);
+        let inherited = CounterState::default().count(Some(usage(9000, 0, 50)), None, Start::Inherited, false);
         assert_eq!(outputs(inherited), (None, None));
     }
 
@@ -304,13 +321,13 @@ mod tests {
         let (first, second) = (usage(1000, 0, 50), usage(1100, 0, 7));
         let mut record_first = CounterState::default();
         assert_eq!(record_first.record(first, true), None);
-        assert_eq!(outputs(record_first.count(Some(first), Some(first), Start::Zero)), (None, None));
+        assert_eq!(outputs(record_first.count(Some(first), Some(first), Start::Zero, false)), (None, None));
         assert_eq!(record_first.record(second, true), None);
-        let step = record_first.count(Some(first.plus(second)), Some(second), Start::Zero);
+        let step = record_first.count(Some(first.plus(second)), Some(second), Start::Zero, false);
         assert_eq!(outputs(step), (None, None));
 
         let mut counter_first = CounterState::default();
-        let step = counter_first.count(Some(first), Some(first), Start::Zero);
+        let step = counter_first.count(Some(first), Some(first), Start::Zero, false);
         assert_eq!(outputs(step), (Some(50), None));
         assert_eq!(counter_first.record(first, true), Some(step.key));
     }
@@ -320,10 +337,10 @@ mod tests {
         let (first, aborted, second) = (usage(1000, 0, 50), usage(2000, 0, 3), usage(1100, 0, 7));
         let mut state = CounterState::default();
         state.record(first, true);
-        state.count(Some(first), Some(first), Start::Zero);
+        state.count(Some(first), Some(first), Start::Zero, false);
         state.record(aborted, true);
         state.record(second, true);
-        let step = state.count(Some(first.plus(aborted).plus(second)), Some(second), Start::Zero);
+        let step = state.count(Some(first.plus(aborted).plus(second)), Some(second), Start::Zero, false);
         assert_eq!(outputs(step), (None, None));
     }
 }

@@ -18,6 +18,9 @@ use crate::model::{Identity, IssueKind, Record, Rows, time};
 use crate::source::Json;
 use crate::source::json::Parser;
 
+/// Kinds of unknown records that are reported of one file at most.
+const MAX_UNKNOWN_KINDS: usize = 64;
+
 /// What lines need of the lines before them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -134,7 +137,7 @@ impl CodexFold {
     /// Reports a kind of record that nobody knows, once a file.
     pub(super) fn unknown(&mut self, kind: &str, inner: Option<&str>, line: &TimedLine<'_>, out: &mut Rows) {
         let name = inner.map_or_else(|| kind.to_owned(), |inner| format!("{kind}/{inner}"));
-        if self.state.unknown.contains(&name) {
+        if self.state.unknown.contains(&name) || self.state.unknown.len() >= MAX_UNKNOWN_KINDS {
             return;
         }
         let text = String::from_utf8_lossy(line.line.bytes);

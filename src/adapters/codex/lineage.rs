@@ -12,6 +12,9 @@ use crate::source::Json;
 /// Copied lines follow each other faster than a model answers.
 const BURST_GAP: i64 = 1_000_000;
 
+/// Ancestors that are remembered; a real thread has a handful.
+const MAX_ANCESTORS: usize = 256;
+
 /// Whose a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
@@ -115,7 +118,10 @@ impl Lineage {
         let id = meta.id.unwrap_or_default();
         self.recognise(id);
         if id != self.thread {
-            if !id.is_empty() && !self.ancestors.iter().any(|known| known.id == id) {
+            if !id.is_empty()
+                && self.ancestors.len() < MAX_ANCESTORS
+                && !self.ancestors.iter().any(|known| known.id == id)
+            {
                 self.ancestors.push(Thread { id: id.to_owned(), origin: meta.origin().map(str::to_owned) });
             }
             return false;
@@ -219,7 +225,7 @@ impl Lineage {
     }
 }
 
-/// Reads the members that lineage is made of.
+/// Reads `source` of a `session_meta`: whether the thread is a subagent, and whose.
 pub fn parse_source<'t>(source: Json<'t>, meta: &mut Meta<'t>) {
     // A string (`cli`, `exec` …), or {"subagent": "review" | {"thread_spawn": {"parent_thread_id": …}}}.
     let Some(subagent) = source.get("subagent") else { return };

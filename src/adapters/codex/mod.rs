@@ -58,22 +58,23 @@ impl SourceAdapter for Codex {
 
     fn enumerate(&self, roots: &Roots) -> Enumeration {
         let mut enumeration = Enumeration::default();
-        let mut taken = HashSet::new();
         if let Some(home) = home(roots) {
             for folder in FOLDERS {
                 let folder = home.join(folder);
                 let mut found = Found::default();
                 found.walk(&folder, &is_rollout);
-                add(found, &home, &mut taken, &mut enumeration);
+                add(found, &home, &mut enumeration);
                 enumeration.roots.push(folder);
             }
         }
         for path in roots.named(SLUG) {
             let mut found = Found::default();
             found.walk(path, &is_line_file);
+            let known: HashSet<&Path> = enumeration.sources.iter().map(|source| source.path.as_path()).collect();
+            found.files.retain(|(file, _)| !known.contains(file.as_path()));
             let is_file = found.files.first().is_some_and(|(file, _)| file == path);
             let family = if is_file { path.parent().unwrap_or(path) } else { path };
-            add(found, family, &mut taken, &mut enumeration);
+            add(found, family, &mut enumeration);
             enumeration.roots.push(path.to_owned());
         }
         enumeration
@@ -101,25 +102,26 @@ fn home(roots: &Roots) -> Option<PathBuf> {
     roots.variable("CODEX_HOME").map(PathBuf::from).or_else(|| roots.in_home(".codex"))
 }
 
-/// Takes what a walk found. Of `X.jsonl` and `X.jsonl.zst` the plain file is the one that Codex goes on writing; a path
-/// that another root gave already is left.
-fn add(found: Found, family: &Path, taken: &mut HashSet<PathBuf>, enumeration: &mut Enumeration) {
-    taken.extend(found.files.iter().map(|(path, _)| path).filter(|path| !is_compressed(path)).cloned());
+/// Takes what a walk found. Of `X.jsonl` and `X.jsonl.zst`, which follow each other in the order of paths, the plain file is
+/// the one that Codex goes on writing.
+fn add(found: Found, family: &Path, enumeration: &mut Enumeration) {
     for (path, stat) in found.files {
         let kind = if is_compressed(&path) {
-            if taken.contains(&path.with_extension("")) || !taken.insert(path.clone()) {
+            if enumeration.sources.last().is_some_and(|plain| is_twin(&plain.path, &path)) {
                 continue;
             }
             SourceKind::ZstdLines
         } else {
             SourceKind::Lines
         };
-        if enumeration.sources.iter().any(|source| source.path == path) {
-            continue;
-        }
         enumeration.sources.push(Source { provider: SLUG, path, kind, stat, family: family.to_owned() });
     }
     enumeration.problems.extend(found.problems);
+}
+
+/// Whether `compressed` is `plain` with `.zst` behind it.
+fn is_twin(plain: &Path, compressed: &Path) -> bool {
+    compressed.as_os_str().as_encoded_bytes().strip_suffix(b".zst") == Some(plain.as_os_str().as_encoded_bytes())
 }
 
 fn name_of(path: &Path) -> &str {

@@ -140,19 +140,277 @@ fn corpus_home_has_its_known_totals() {
         all.absorb(rows);
     }
     let (requests, sum) = all.counted();
-    println!(
-        "messages {} calls {} results {} issues {:?}",
-        all.messages.len(),
-        all.tool_calls.len(),
-        all.tool_results.len(),
-        all.issues
-    );
-    for (id, facts) in &all.sessions {
-        println!("{id} {facts:?}");
-    }
     assert_eq!(requests, 765);
     assert_eq!(sum.input, Some(3_734_809));
     assert_eq!(sum.output, Some(282_350));
     assert_eq!(sum.cache_read, Some(61_549_184));
     assert_eq!(sum.cache_write_5m.unwrap_or(0), 0);
+    assert!(all.issues.is_empty(), "{:?}", all.issues);
+    assert!(all.messages.len() > 3000 && all.tool_calls.len() > 1000 && all.tool_results.len() > 1000);
+}
+
+#[test]
+fn corpus_snapshots_give_what_the_last_one_gives() {
+    let Some(corpus) = corpus() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut series = 0;
+    for entry in fs_err::read_dir(corpus.join("growth/codex")).unwrap() {
+        let mut snapshots: Vec<PathBuf> =
+            fs_err::read_dir(entry.unwrap().path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        snapshots.sort();
+        let last = fs_err::read(snapshots.last().unwrap()).unwrap();
+        let mut cuts: Vec<usize> =
+            snapshots.iter().map(|path| fs_err::metadata(path).unwrap().len() as usize).collect();
+        cuts.pop();
+        let path = folder.path().join("grown.jsonl");
+        let whole = read_grown(&path, &last, &[]);
+        assert!(!whole.claims.is_empty());
+        assert_eq!(read_grown(&path, &last, &cuts), whole);
+        for cut in (0..last.len()).step_by(last.len() / 7 + 1) {
+            assert_eq!(read_grown(&path, &last, &[cut, cut + (last.len() - cut) / 2]), whole, "cut at {cut}");
+        }
+        series += 1;
+    }
+    assert!(series > 0);
+}
+
+#[test]
+fn corpus_fixtures_of_other_tools_are_read_with_few_unknowns() {
+    let Some(corpus) = corpus() else { return };
+    let sources = sources_below(&corpus.join("fixtures/codex"));
+    assert!(!sources.is_empty());
+    for source in sources {
+        let read = read_source(&source, 1 << 20);
+        let (requests, sum) = read.counted();
+        println!("{}: {} messages, {requests} requests, {sum:?}", source.path.display(), read.messages.len());
+        for issue in &read.issues {
+            println!("    {}: {:.90}", issue["kind"], issue["detail"]);
+        }
+        assert!(!read.messages.is_empty(), "{}", source.path.display());
+    }
+}
+
+/// Folders of all fixtures.
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/codex");
+    let mut cases: Vec<PathBuf> = fs_err::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    assert!(cases.len() >= 15, "fixtures are missing");
+    cases
+}
+
+/// The home of a case, or the homes of its steps.
+fn homes(case: &Path) -> Vec<PathBuf> {
+    let steps = (1..).map(|step| case.join(format!("step-{step}/home"))).take_while(|home| home.exists());
+    let homes: Vec<PathBuf> = steps.collect();
+    if homes.is_empty() { vec![case.join("home")] } else { homes }
+}
+
+fn unique(table: &Table) -> usize {
+    table.iter().map(|row| &row["event_id"]).collect::<std::collections::HashSet<_>>().len()
+}
+
+#[test]
+fn every_fixture_has_the_totals_that_were_computed_by_hand() {
+    for case in cases() {
+        let mut read = Read::default();
+        for source in homes(&case).iter().flat_map(|home| sources_at_home(home)) {
+            let mut rows = Rows::new("codex", false);
+            Codex.read(&source, None, &limits(1 << 30), &mut rows).unwrap();
+            read.absorb(rows);
+        }
+        let (requests, sum) = read.counted();
+        let expected: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&fs_err::read(case.join("expected.json")).unwrap()).unwrap();
+        for (name, value) in expected {
+            let found = match name.as_str() {
+                "requests" => Some(requests as i64),
+                "input" => sum.input,
+                "cache_read" => sum.cache_read,
+                "cache_write_5m" => sum.cache_write_5m,
+                "cache_write_1h" => sum.cache_write_1h,
+                "output" => sum.output,
+                "reasoning" => sum.reasoning,
+                "messages" => Some(unique(&read.messages) as i64),
+                "tool_calls" => Some(unique(&read.tool_calls) as i64),
+                "tool_results" => Some(unique(&read.tool_results) as i64),
+                "issues" => Some(unique(&read.issues) as i64),
+                other => panic!("{}: what is {other}?", case.display()),
+            };
+            assert_eq!(found.unwrap_or(0), value.as_i64().unwrap(), "{name} of {}\n{read:#?}", case.display());
+        }
+    }
+}
+
+/// Reads a file that grows: up to each of `cuts`, then whole.
+fn read_grown(path: &Path, bytes: &[u8], cuts: &[usize]) -> Read {
+    let mut read = Read::default();
+    let mut checkpoint: Option<Checkpoint> = None;
+    for &cut in cuts.iter().chain([&bytes.len()]) {
+        fs_err::write(path, &bytes[..cut]).unwrap();
+        let source = sources_below(path).pop().unwrap();
+        loop {
+            let mut rows = Rows::new("codex", false);
+            // A run right after the writing: an unfinished last line waits.
+            let now = if cut == bytes.len() { NOW } else { source.stat.mtime };
+            let limits = ReadLimits { now, ..limits(1 << 30) };
+            let progress = Codex.read(&source, checkpoint.as_ref(), &limits, &mut rows).unwrap();
+            assert!(!progress.reread);
+            read.absorb(rows);
+            checkpoint = progress.checkpoint.or(checkpoint);
+            if !progress.more {
+                break;
+            }
+        }
+    }
+    read
+}
+
+#[test]
+fn any_split_of_a_file_into_runs_gives_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for case in cases() {
+        for source in homes(&case).iter().flat_map(|home| sources_at_home(home)) {
+            if source.path.extension().is_some_and(|extension| extension == "zst") {
+                continue;
+            }
+            let bytes = fs_err::read(&source.path).unwrap();
+            let path = folder.path().join(source.path.file_name().unwrap());
+            let whole = read_grown(&path, &bytes, &[]);
+            let ends: Vec<usize> =
+                bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+            let line_by_line = read_grown(&path, &bytes, &ends);
+            assert_eq!(line_by_line, whole, "{}", source.path.display());
+            for cut in (0..bytes.len()).step_by(97) {
+                assert_eq!(read_grown(&path, &bytes, &[cut]), whole, "{} cut at {cut}", source.path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_files_never_panic_and_never_count_below_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |bound: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % bound as u64).unwrap()
+    };
+    let replacements: [&[u8]; 12] = [
+        b"null",
+        b"-1",
+        b"1e400",
+        b"[]",
+        b"{}",
+        b"\"\"",
+        b"\xff",
+        b"\0\0",
+        b"\n",
+        b"18446744073709551616",
+        b"\"\\ud800\"",
+        b"true",
+    ];
+    for case in cases() {
+        for source in homes(&case).iter().flat_map(|home| sources_at_home(home)) {
+            let bytes = fs_err::read(&source.path).unwrap();
+            for round in 0..40 {
+                let mut damaged = bytes.clone();
+                for _ in 0..=next(6) {
+                    let start = next(damaged.len());
+                    let end = (start + next(24)).min(damaged.len());
+                    damaged.splice(start..end, replacements[next(replacements.len())].iter().copied());
+                }
+                let path = folder.path().join(format!("{round}-{}", source.path.file_name().unwrap().display()));
+                fs_err::write(&path, damaged).unwrap();
+                let source = sources_below(&path).pop().unwrap();
+                let mut rows = Rows::new("codex", true);
+                // A damaged compressed file is an error, which the caller reports.
+                let _ = Codex.read(&source, None, &limits(1 << 30), &mut rows);
+                for placed in &rows.claims {
+                    assert!(placed.claim.counters.to_array().iter().flatten().all(|&count| count >= 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_named_columns_of_a_thread_are_filled() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/codex/newer-fields/home");
+    let read = read_source(&sources_at_home(&home)[0], 1 << 30);
+    let claim = &read.claim_rows[0];
+    for (column, value) in [
+        ("model", "gpt-5.6-sol"),
+        ("vendor", "openai"),
+        ("service_tier", "priority"),
+        ("speed", "fast"),
+        ("effort", "medium"),
+        ("cache_write_basis", "assumed_5m"),
+        ("context_tokens", "1000"),
+        ("grain", "request"),
+        ("project", "/w/app"),
+        ("git_branch", "main"),
+    ] {
+        assert_eq!(claim.get(column).map(String::as_str), Some(value), "{column}");
+    }
+    let calls: Vec<_> = read.tool_calls.iter().map(|call| (&*call["name"], call.get("mcp_server"))).collect();
+    assert_eq!(calls, [("apply_patch", None), ("mcp__docs__get", Some(&"docs".to_owned())), ("web_search", None)]);
+    assert_eq!(read.tool_calls[0]["file_path"], "src/a.rs");
+    assert_eq!((&*read.tool_calls[0]["lines_added"], &*read.tool_calls[0]["lines_removed"]), ("2", "1"));
+    assert_eq!(read.tool_calls[1]["file_path"], "a.md");
+    assert_eq!((&*read.tool_results[0]["exit_code"], &*read.tool_results[0]["duration_ms"]), ("0", "100"));
+    assert_eq!(read.tool_results[1]["duration_ms"], "250");
+    assert!(read.tool_results[1]["is_error"].contains("true"), "the event told that the call failed");
+    let (id, facts) = read.sessions.iter().next().unwrap();
+    assert_eq!(id, "019e0000-0000-7000-8000-000000000090");
+    assert_eq!(facts.title.as_ref().map(|(_, title)| title.as_str()), Some("Patch the parser"));
+    assert_eq!(facts.repo.as_deref(), Some("https://example.com/w/app.git"));
+    assert_eq!(facts.attributes["originator"], "\"codex_exec\"");
+}
+
+#[test]
+fn people_are_told_from_codex_and_parents_from_children() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/codex");
+    let kinds = |case: &str| {
+        let mut kinds = Vec::new();
+        for source in sources_at_home(&fixtures.join(case).join("home")) {
+            let read = read_source(&source, 1 << 30);
+            kinds.extend(read.messages.iter().filter(|row| row["role"] == "user").map(|row| row["kind"].clone()));
+        }
+        kinds
+    };
+    assert_eq!(kinds("reemitted-counter"), ["injected", "human"]);
+    assert_eq!(kinds("bare-era"), ["injected", "human"]);
+    assert_eq!(kinds("subagent-with-boundary"), ["human", "injected"]);
+
+    let source = sources_at_home(&fixtures.join("subagent-with-boundary/home")).pop().unwrap();
+    let read = read_source(&source, 1 << 30);
+    let facts = &read.sessions["019e0000-0000-7000-8000-000000000013"];
+    let parent = Some("019e0000-0000-7000-8000-000000000010");
+    assert_eq!(facts.relation.as_deref(), Some("subagent"));
+    assert_eq!((facts.parent_session_id.as_deref(), facts.root_session_id.as_deref()), (parent, parent));
+    assert_eq!(read.claim_rows.last().unwrap()["agent_type"], "explorer");
+    let source = sources_at_home(&fixtures.join("bare-era/home")).pop().unwrap();
+    let facts = read_source(&source, 1 << 30).sessions.pop_first().unwrap().1;
+    assert_eq!(
+        (facts.project.as_deref(), facts.title.map(|title| title.1).as_deref()),
+        (Some("/w/old"), Some("what is here?"))
+    );
+}
+
+#[test]
+fn unreported_responses_and_unproven_copies_say_so() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/codex");
+    let claims = |case: &str| {
+        let source = sources_at_home(&fixtures.join(case).join("home")).pop().unwrap();
+        read_source(&source, 1 << 30).claim_rows
+    };
+    let rest = &claims("unreported-response")[2];
+    assert_eq!((&*rest["model"], &*rest["output_tokens"]), ("gpt-5.4", "33"));
+    assert!(rest["attributes"].contains("\"unreported\":true"));
+    let rows = claims("fork-without-parent");
+    let flagged: Vec<bool> = rows.iter().map(|row| row["attributes"].contains("maybe_copied")).collect();
+    assert_eq!(flagged, [true, true, false, false]);
 }

@@ -23,7 +23,7 @@ impl CodexFold {
         let last = part("last_token_usage").and_then(|json| TokenUsage::parse(json, MAX_COUNTER, &mut bad));
         self.report(&bad, line, out);
         let owner = self.state.lineage.owner(envelope.ordinal, envelope.ts);
-        let step = self.state.counters.count(total, last, self.state.lineage.start());
+        let step = self.state.counters.count(total, last, self.state.lineage.start(), !bad.is_empty());
         if step == Step::default() {
             return out.session(self.state.lineage.thread()).saw(line.ts);
         }
