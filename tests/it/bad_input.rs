@@ -34,7 +34,11 @@ fn with_middle(middle: &[u8], code: i32) -> LakeRows {
     claude.turns(1);
     bytes.extend_from_slice(&claude.text().as_bytes()[before..]);
     let rows = export(&[(claude.path(), bytes)], code);
-    assert_eq!(rows.column("usage", "output_tokens").iter().filter(|output| *output == "20").count(), 2, "the good turns");
+    assert_eq!(
+        rows.column("usage", "output_tokens").iter().filter(|output| *output == "20").count(),
+        2,
+        "the good turns"
+    );
     rows
 }
 
@@ -238,10 +242,17 @@ fn the_same_trouble_in_rollouts() {
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
         if at == 5 {
-            text.push_str("{\"timestamp\":\"2026-05-20T08:00:00Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"tok\n");
+            text.push_str(
+                "{\"timestamp\":\"2026-05-20T08:00:00Z\",\"type\":\"event_msg\",\"payload\":{\"type\":\"tok\n",
+            );
             text.push_str("{\"timestamp\":12,\"type\":[],\"payload\":\"\"}\n{}\n{\"payload\":null}\n");
             let deep = "[".repeat(10_000);
-            writeln!(text, "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"content\":{deep}{}}}}}", "]".repeat(10_000)).unwrap();
+            writeln!(
+                text,
+                "{{\"type\":\"response_item\",\"payload\":{{\"type\":\"message\",\"content\":{deep}{}}}}}",
+                "]".repeat(10_000)
+            )
+            .unwrap();
         }
         writeln!(text, "{line}").unwrap();
     }

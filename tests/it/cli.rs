@@ -8,7 +8,8 @@ use crate::home::{Home, Run, agentlake, run};
 use crate::transcript::Transcript;
 
 fn help(command: &[&str]) -> String {
-    run(agentlake().args(command).arg("--help")).expect_code(0).stdout
+    let help = run(agentlake().args(command).arg("--help")).expect_code(0).stdout;
+    help.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Runs a command that must be refused as wrong usage.
@@ -312,7 +313,10 @@ fn sources_of_an_empty_home_say_why() {
     command.arg("sources").arg("--home").arg(home.home()).arg("--lake").arg(home.lake());
     let told = run(&mut command).expect_code(0).stdout;
     assert!(told.contains("Claude Code (claude)") && told.contains("Codex CLI (codex)"), "{told}");
-    assert!(told.contains(".claude/projects  (not there)") && told.contains("nothing found: none of the places exists"), "{told}");
+    assert!(
+        told.contains(".claude/projects  (not there)") && told.contains("nothing found: none of the places exists"),
+        "{told}"
+    );
     assert!(!home.lake().exists());
     let list: Value = serde_json::from_str(&run(command.args(["--format", "json"])).expect_code(0).stdout).unwrap();
     for provider in list.as_array().unwrap() {
@@ -334,7 +338,10 @@ fn sources_count_what_is_new_and_what_is_gone() {
     };
     assert_eq!((&ask()["files"], &ask()["bytes_to_read"]), (&1.into(), &claude.text().len().into()));
     home.export().expect_code(0);
-    assert_eq!((&ask()["files"], &ask()["bytes_to_read"], &ask()["sessions_in_lake"]), (&1.into(), &0.into(), &1.into()));
+    assert_eq!(
+        (&ask()["files"], &ask()["bytes_to_read"], &ask()["sessions_in_lake"]),
+        (&1.into(), &0.into(), &1.into())
+    );
     fs_err::remove_file(path).unwrap();
     assert_eq!((&ask()["files"], &ask()["files_gone"], &ask()["sessions_in_lake"]), (&0.into(), &1.into(), &1.into()));
 }
@@ -361,9 +368,10 @@ fn the_summary_for_people() {
     let mut command = agentlake();
     command.args(["export", "--no-duckdb"]).arg("--home").arg(home.home()).arg("--lake").arg(home.lake());
     let told = run(&mut command).expect_code(0).stdout.replace(&home.lake().display().to_string(), "[lake]");
-    let told: Vec<&str> = told.lines().filter(|line| !line.contains(" parts, ") && !line.starts_with("warning")).collect();
+    let told: Vec<&str> =
+        told.lines().filter(|line| !line.contains(" parts, ") && !line.starts_with("warning")).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    1 sources, 1 changed, 2.3 kB read
+    1 sources, 1 changed, 2.0 kB read
     rows: messages 4, sessions 1, usage 2
     2 requests: input 20, cache write 0, cache read 200, output 40
     query: [lake]/usage/**/*.parquet
@@ -385,7 +393,8 @@ fn the_lake_is_found_by_argument_environment_and_data_directory() {
     run(command().env("AGENTLAKE_LAKE", home.beside("by-environment"))).expect_code(0);
     run(command().env("XDG_DATA_HOME", home.beside("data"))).expect_code(0);
     run(&mut command()).expect_code(0);
-    run(command().env("AGENTLAKE_LAKE", home.beside("never")).arg("--lake").arg(home.beside("by-argument"))).expect_code(0);
+    run(command().env("AGENTLAKE_LAKE", home.beside("never")).arg("--lake").arg(home.beside("by-argument")))
+        .expect_code(0);
     for lake in ["by-environment", "data/agentlake", "user/.local/share/agentlake", "by-argument"] {
         assert!(home.beside(lake).join("usage").is_dir(), "{lake}");
     }
@@ -396,7 +405,8 @@ fn the_lake_is_found_by_argument_environment_and_data_directory() {
 fn the_schema_of_one_table_and_of_all() {
     let usage = run(agentlake().args(["schema", "usage"])).expect_code(0).stdout;
     assert!(usage.starts_with("usage: ") && usage.contains("  cache_read_tokens      BIGINT"), "{usage}");
-    let all: Value = serde_json::from_str(&run(agentlake().args(["schema", "--format", "json"])).expect_code(0).stdout).unwrap();
+    let all: Value =
+        serde_json::from_str(&run(agentlake().args(["schema", "--format", "json"])).expect_code(0).stdout).unwrap();
     let names: Vec<&str> = all.as_array().unwrap().iter().map(|table| table["table"].as_str().unwrap()).collect();
     assert_eq!(names, ["sessions", "messages", "usage", "usage_copies", "tool_calls", "tool_results", "issues"]);
 }

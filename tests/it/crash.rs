@@ -23,7 +23,10 @@ struct Sessions {
 
 impl Sessions {
     fn new() -> Self {
-        Self { claude: (1..=3).map(|number| Transcript::with_turns(number, 3)).collect(), codex: Rollout::with_turns(1, 3) }
+        Self {
+            claude: (1..=3).map(|number| Transcript::with_turns(number, 3)).collect(),
+            codex: Rollout::with_turns(1, 3),
+        }
     }
 
     fn grow(&mut self) {

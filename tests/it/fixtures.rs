@@ -25,7 +25,8 @@ pub fn folders(folder: &Path) -> Vec<PathBuf> {
 
 /// The homes of a case, in order.
 pub fn steps(case: &Path) -> Vec<PathBuf> {
-    let homes: Vec<PathBuf> = folders(case).into_iter().map(|step| step.join("home")).filter(|home| home.is_dir()).collect();
+    let homes: Vec<PathBuf> =
+        folders(case).into_iter().map(|step| step.join("home")).filter(|home| home.is_dir()).collect();
     if homes.is_empty() { vec![case.join("home")] } else { homes }
 }
 
@@ -45,7 +46,9 @@ fn each_case_gives_the_totals_computed_by_hand() {
 
 #[test]
 fn each_provider_has_cases_and_each_folder_a_provider() {
-    let cases_of = |slug: &str| folders(&root()).into_iter().filter(|folder| folder.ends_with(slug)).flat_map(|folder| folders(&folder)).count();
+    let cases_of = |slug: &str| {
+        folders(&root()).into_iter().filter(|folder| folder.ends_with(slug)).flat_map(|folder| folders(&folder)).count()
+    };
     for adapter in agentlake::adapters::all() {
         let slug = adapter.info().slug;
         assert!(cases_of(slug) > 0, "fixtures/{slug} has no case");
@@ -78,7 +81,9 @@ fn run_case(case: &Path) -> Vec<String> {
     for (name, value) in &expected {
         match totals.get(name.as_str()) {
             None => wrong.push(format!("expected.json names {name}, which is no total")),
-            Some(total) if value.as_i64() != Some(*total) => wrong.push(format!("{name}: {value} expected, {total} found")),
+            Some(total) if value.as_i64() != Some(*total) => {
+                wrong.push(format!("{name}: {value} expected, {total} found"))
+            }
             Some(_) => {}
         }
     }

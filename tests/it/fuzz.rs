@@ -58,8 +58,25 @@ impl Random {
 
 /// Pieces that have broken parsers before.
 const PIECES: [&[u8]; 20] = [
-    b"\n", b"\r\n", b"\0\0\0\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\\ud83d", b"\"", b"{", b"}", b"[[[[[[[[", b"null", b"-1",
-    b"1e999", b"123456789012345678901234567890", b"12.5", b"\"input_tokens\":", b"\"output_tokens\":9", b"{}", b"true",
+    b"\n",
+    b"\r\n",
+    b"\0\0\0\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\\ud83d",
+    b"\"",
+    b"{",
+    b"}",
+    b"[[[[[[[[",
+    b"null",
+    b"-1",
+    b"1e999",
+    b"123456789012345678901234567890",
+    b"12.5",
+    b"\"input_tokens\":",
+    b"\"output_tokens\":9",
+    b"{}",
+    b"true",
     b"\"timestamp\":\"9999-99-99T99:99:99Z\"",
 ];
 
@@ -138,7 +155,11 @@ fn read(adapter: &dyn SourceAdapter, path: &Path, bytes: &[u8], slice_bytes: u64
         }
         let Some(next) = progress.checkpoint else { return };
         assert!(next.offset <= bytes.len() as u64, "the offset is inside the file");
-        assert!(!progress.more || checkpoint.as_ref().is_none_or(|before: &agentlake::source::Checkpoint| before.offset < next.offset), "a slice goes on");
+        assert!(
+            !progress.more
+                || checkpoint.as_ref().is_none_or(|before: &agentlake::source::Checkpoint| before.offset < next.offset),
+            "a slice goes on"
+        );
         checkpoint = Some(next);
         if !progress.more {
             break;
@@ -166,7 +187,10 @@ fn fuzz(slug: &str, random: &mut Random, mut goes_on: impl FnMut(u64) -> bool) -
         if result.is_err() {
             let kept = std::env::temp_dir().join(format!("agentlake-fuzz-{slug}.jsonl"));
             fs_err::write(&kept, &bytes).unwrap();
-            panic!("{slug}, {random:?}, read {reads}, slices of {slice_bytes}, old: {old}: the input is {}", kept.display());
+            panic!(
+                "{slug}, {random:?}, read {reads}, slices of {slice_bytes}, old: {old}: the input is {}",
+                kept.display()
+            );
         }
         reads += 1;
     }

@@ -11,7 +11,10 @@ fn a_second_run_adds_no_row() {
     home.write_old(&claude.path(), claude.text());
     home.write(&codex.path(), codex.text());
     let first = home.export().expect_code(0).summary();
-    assert_eq!((&first["sources"], &first["sources_changed"], &first["requests_added"]), (&2.into(), &2.into(), &10.into()));
+    assert_eq!(
+        (&first["sources"], &first["sources_changed"], &first["requests_added"]),
+        (&2.into(), &2.into(), &10.into())
+    );
     let before = home.rows();
     assert_eq!(before.totals()["output"], 5 * 20 + 5 * 30);
     for _ in 0..2 {

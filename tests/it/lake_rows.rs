@@ -44,7 +44,9 @@ impl LakeRows {
         for file in files {
             let below = file.strip_prefix(lake).unwrap();
             let names: Vec<&str> = below.iter().map(|name| name.to_str().unwrap()).collect();
-            let [table, provider, date, _] = names.as_slice() else { panic!("{} is at a strange place", file.display()) };
+            let [table, provider, date, _] = names.as_slice() else {
+                panic!("{} is at a strange place", file.display())
+            };
             let (_, rows) = tables.iter_mut().find(|(name, _)| *name == table).unwrap();
             for mut row in read_part(&file) {
                 row.insert("provider".to_owned(), provider.strip_prefix("provider=").unwrap().into());
@@ -107,8 +109,7 @@ impl LakeRows {
 
     /// Totals under the names of `expected.json`.
     pub fn totals(&self) -> BTreeMap<&'static str, i64> {
-        let names =
-            ["input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "web_search", "reasoning"];
+        let names = ["input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "web_search", "reasoning"];
         let sum = |column| self.table("usage").iter().filter_map(|row| row[column].as_i64()).sum();
         let mut totals: BTreeMap<&'static str, i64> =
             names.into_iter().zip(COUNTERS).map(|(name, column)| (name, sum(column))).collect();

@@ -19,7 +19,8 @@ fn a_removed_line_keeps_its_row_and_is_told() {
     home.export().expect_code(0);
     let before = home.rows();
     // The second answer goes, as tools do that tidy up behind themselves.
-    let kept: String = claude.lines().iter().enumerate().filter(|(at, _)| *at != 3).map(|(_, line)| format!("{line}\n")).collect();
+    let kept: String =
+        claude.lines().iter().enumerate().filter(|(at, _)| *at != 3).map(|(_, line)| format!("{line}\n")).collect();
     home.write(&claude.path(), &kept);
     home.export().expect_code(0);
     let rows = home.rows();

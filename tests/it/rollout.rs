@@ -23,7 +23,8 @@ impl Rollout {
             &json!({ "id": id, "timestamp": "2026-05-20T08:00:00.000Z", "cwd": "/w/app", "originator": "codex-tui",
                 "cli_version": "0.140.0", "source": "cli", "model_provider": "openai" }),
         );
-        rollout.push("turn_context", &json!({ "turn_id": "t1", "cwd": "/w/app", "model": "gpt-5.5", "effort": "medium" }));
+        rollout
+            .push("turn_context", &json!({ "turn_id": "t1", "cwd": "/w/app", "model": "gpt-5.5", "effort": "medium" }));
         rollout
     }
 

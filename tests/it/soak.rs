@@ -45,7 +45,10 @@ fn random_kills_lose_nothing_and_double_nothing() {
         sleep(typical.mul_f64(1.2 * random.share()));
         child.kill().unwrap();
         let run = Run::of(child.wait_with_output().unwrap());
-        assert!(matches!((run.code, run.signal), (Some(0), None) | (None, Some(9))), "round {round}, {random:?}: {run:?}");
+        assert!(
+            matches!((run.code, run.signal), (Some(0), None) | (None, Some(9))),
+            "round {round}, {random:?}: {run:?}"
+        );
         killed += u32::from(run.signal.is_some());
         // The locks of the dead die with them.
         if round % 7 == 0 {

@@ -85,7 +85,10 @@ impl Transcript {
     pub fn tool(&mut self, output: i64) -> &mut Self {
         let call = format!("toolu_{:08x}{:04}", self.number, self.answers);
         self.block(&json!({ "type": "text", "text": "I look." }), json!(1));
-        self.block(&json!({ "type": "tool_use", "id": call, "name": "Read", "input": { "file_path": "/w/a.rs" } }), json!(output));
+        self.block(
+            &json!({ "type": "tool_use", "id": call, "name": "Read", "input": { "file_path": "/w/a.rs" } }),
+            json!(output),
+        );
         self.answers += 1;
         self.push(
             "user",
