@@ -91,7 +91,7 @@ impl ExportSummary<'_> {
             "sources": run.sources,
             "sources_changed": run.changed,
             "bytes_read": run.bytes,
-            "batches": run.batches,
+            "batches": run.batches.len(),
             "rows": run.rows,
             "requests_added": run.added.requests,
             "tokens_added": added,

@@ -190,6 +190,13 @@ impl<'a> Candidate<'a> {
     fn usage(&self) -> UsageRow<'a> {
         self.reader.row(self.row)
     }
+
+    /// The text that names `request` where it is not the one that the claim's own id names: sessions reused the id, and
+    /// whoever groups by `request_key` must still see two requests.
+    fn scoped_key(&self, request: RequestKey) -> Option<String> {
+        (request != self.placed.claim.request)
+            .then(|| format!("{}@{}", self.usage().request_key.unwrap_or_default(), self.session_id))
+    }
 }
 
 impl<'a> Settling<'a> {
@@ -225,7 +232,7 @@ impl<'a> Settling<'a> {
         let best = counting().rev_max();
         let Some((best_at, best)) = best else {
             for candidate in candidates {
-                self.copy(candidate, None);
+                self.copy(request, candidate, None);
             }
             return;
         };
@@ -241,7 +248,7 @@ impl<'a> Settling<'a> {
         };
         for (at, candidate) in candidates.iter().enumerate() {
             if !stands || at != best_at {
-                self.copy(candidate, Some(&owner_session));
+                self.copy(request, candidate, Some(&owner_session));
             }
         }
         let replaces = entry.is_some();
@@ -317,7 +324,9 @@ impl<'a> Settling<'a> {
         // The claim's own id, unless the claim has given its id to a row before.
         let event_id = if best.known || status == "reversal" { derived.as_str() } else { event_id };
         let usage = best.usage();
+        let scoped_key = best.scoped_key(entry.request);
         let row = UsageRow {
+            request_key: scoped_key.as_deref().or(usage.request_key),
             rev: Some(entry.rev),
             status: Some(status),
             why: None,
@@ -333,7 +342,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Writes a row of `usage_copies`, unless the lake has the record.
-    fn copy(&mut self, candidate: &Candidate<'a>, owner_session: Option<&str>) {
+    fn copy(&mut self, request: RequestKey, candidate: &Candidate<'a>, owner_session: Option<&str>) {
         if candidate.known {
             return;
         }
@@ -344,7 +353,9 @@ impl<'a> Settling<'a> {
             _ => CopyReason::Replay,
         });
         let (event_id, record_key, session_id) = candidate.reader.ids(candidate.row);
-        let row = UsageRow { why: Some(why.as_str()), ..candidate.usage() };
+        let (usage, scoped_key) = (candidate.usage(), candidate.scoped_key(request));
+        let request_key = scoped_key.as_deref().or(usage.request_key);
+        let row = UsageRow { request_key, why: Some(why.as_str()), ..usage };
         if let Some(rows) = self.settled.rows.get_mut(candidate.source) {
             rows.copies.push_with_ids(
                 event_id,

@@ -76,8 +76,8 @@ fn a_half_line_before_a_whole_one() {
 
 #[test]
 fn runs_of_nul() {
-    let rows = with_middle(&[0; 300], 1);
-    assert_eq!(rows.issues(), only("broken_line"));
+    // Before a record they are padding; where a record should be, something was lost.
+    assert_eq!(with_middle(&[0; 300], 0).issues(), BTreeMap::new());
     let mut alone = vec![0; 300];
     alone.push(b'\n');
     assert_eq!(with_middle(&alone, 1).issues(), only("broken_line"));
@@ -151,12 +151,11 @@ fn counters_of_other_forms() {
 #[test]
 fn nesting_ten_thousand_deep() {
     let deep = format!("{{\"type\":\"user\",\"a\":{}1{}}}\n", "[".repeat(10_000), "]".repeat(10_000));
-    let rows = with_middle(deep.as_bytes(), 0);
-    assert!(rows.totals()["messages"] >= 4);
+    assert_eq!(with_middle(deep.as_bytes(), 1).issues(), only("broken_line"));
     let unclosed = format!("{{\"a\":{}\n", "[".repeat(100_000));
     assert_eq!(with_middle(unclosed.as_bytes(), 1).issues(), only("broken_line"));
     let objects = format!("{}1{}\n", "{\"a\":".repeat(10_000), "}".repeat(10_000));
-    assert!(with_middle(objects.as_bytes(), 0).totals()["messages"] >= 4);
+    assert_eq!(with_middle(objects.as_bytes(), 1).issues(), only("broken_line"));
 }
 
 #[test]
@@ -259,5 +258,5 @@ fn the_same_trouble_in_rollouts() {
     }
     let rows = export(&[(codex.path(), text.into_bytes())], 1);
     assert_eq!((rows.totals()["requests"], rows.totals()["output"]), (3, 90));
-    assert_eq!(rows.issues()["broken_line"], 1);
+    assert_eq!(rows.issues()["broken_line"], 2, "the torn line and the deep one");
 }

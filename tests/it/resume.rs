@@ -129,7 +129,7 @@ fn an_archived_and_a_compressed_rollout_go_on_where_they_were() {
         let rows = home.rows();
         rows.assert_no_doubles();
         assert_eq!(rows.totals()["output"], before.totals()["output"] + 55, "compressed: {compressed}");
-        assert_eq!(rows.totals()["messages"], before.totals()["messages"] / 4 * 5, "compressed: {compressed}");
+        assert_eq!(rows.totals()["messages"], before.totals()["messages"] + 4, "compressed: {compressed}");
         assert_eq!(rows.issues().len(), 0, "compressed: {compressed}");
     }
 }

@@ -114,11 +114,6 @@ impl Transcript {
         self
     }
 
-    /// The last line, to be changed by the test.
-    pub fn last_line(&mut self) -> &mut String {
-        self.lines.last_mut().unwrap()
-    }
-
     /// All lines so far.
     pub fn lines(&self) -> &[String] {
         &self.lines
