@@ -75,11 +75,10 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
         Work { new_bytes, is_begun: true, ..work.clone() }
     });
     let mut read = ReadSource::new(work.source.path.clone(), work.source.kind.as_str(), work.id, next, rows);
-    read.rereading = progress.reread || before.is_some_and(|(_, rereading)| *rereading);
-    read.reread_goes_on = read.rereading && progress.more;
+    read.was_rewritten = progress.reread || before.is_some_and(|(_, was_rewritten)| *was_rewritten);
     read.reread_ends = progress.reread && !progress.more;
     let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
-    let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !read.rereading {
+    let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !progress.reread {
         Outcome::Unchanged(Box::new(work.clone()), Box::new(read.checkpoint))
     } else {
         Outcome::Read(Box::new(read))

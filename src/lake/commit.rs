@@ -74,7 +74,7 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
                 provider: source.provider,
                 path: &source.path,
                 checkpoint: &source.checkpoint,
-                rereading: source.reread_goes_on,
+                was_rewritten: source.was_rewritten,
                 read_at: changes.now,
             };
             ids.push(state.put_source(&row, batch)?);

@@ -1,4 +1,4 @@
-//! Which rows the lake has already, asked only where it matters: a source that is read again from its start, and a session
+//! Which rows the lake has already, asked only where it matters: a source that was ever read again from its start, and a session
 //! that stands in two sources. Everything else is new by construction, since reading resumes at an offset.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -65,7 +65,7 @@ fn contested(lake: &Lake, sources: &[ReadSource]) -> Result<Vec<usize>> {
     }
     let mut contested = Vec::new();
     for (at, source) in sources.iter().enumerate() {
-        let mut is_contested = source.rereading;
+        let mut is_contested = source.was_rewritten;
         for session_id in source.sessions.keys() {
             is_contested = is_contested
                 || holders.get(&(source.provider, session_id.as_str())).is_some_and(|&count| count > 1)

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use arrow::array::{ArrayRef, AsArray as _};
+use arrow::array::{Array as _, ArrayRef, AsArray as _};
 
 use super::commit::{self, Changes};
 use super::parts::{self, TableRows};
@@ -34,10 +34,9 @@ pub struct ReadSource {
     pub id: Option<i64>,
     /// Where to go on.
     pub checkpoint: Checkpoint,
-    /// Whether it is being read from its start though the lake has rows of it: those rows must not land again.
-    pub rereading: bool,
-    /// Whether more slices of such a reading follow.
-    pub reread_goes_on: bool,
+    /// Whether it was ever read from its start though the lake had rows of it. From then on the lake may have what it
+    /// brings, even beyond its end: a file cut short can grow again as it was.
+    pub was_rewritten: bool,
     /// Whether this was the last slice of such a reading, and the first was in this run too.
     pub reread_ends: bool,
     /// Columns of `messages`, `tool_calls`, `tool_results` and `issues`; empty where there are no rows.
@@ -65,7 +64,10 @@ impl ReadSource {
         let mut tables = BTreeMap::new();
         let mut finish = |table: &TableSpec, is_empty: bool, finish: &mut dyn FnMut() -> Vec<ArrayRef>| {
             if !is_empty {
-                tables.insert(table.name, finish());
+                let mut columns = finish();
+                // Builders double as they grow; half of a wave's memory would be room that nothing will fill.
+                columns.iter_mut().for_each(|column| column.shrink_to_fit());
+                tables.insert(table.name, columns);
             }
         };
         finish(&MESSAGES, rows.messages.is_empty(), &mut || rows.messages.finish());
@@ -79,8 +81,7 @@ impl ReadSource {
             source_kind,
             id,
             checkpoint,
-            rereading: false,
-            reread_goes_on: false,
+            was_rewritten: false,
             reread_ends: false,
             tables,
             claims: std::mem::take(&mut rows.claims),

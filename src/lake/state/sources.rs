@@ -39,13 +39,13 @@ pub struct SourceRow<'a> {
     pub path: &'a Path,
     /// Where to go on.
     pub checkpoint: &'a Checkpoint,
-    /// Whether a reading from its start is under way, of which the lake holds rows.
-    pub rereading: bool,
+    /// Whether it was ever read again from its start.
+    pub was_rewritten: bool,
     /// When it was read, microseconds.
     pub read_at: i64,
 }
 
-const CHECKPOINT_COLUMNS: &str = "size, mtime, ctime, device, inode, settled, read_offset, head_hash, head_len, tail_hash, last_ts, first_ts, first_ts_is_mtime, carry, seen, rereading";
+const CHECKPOINT_COLUMNS: &str = "size, mtime, ctime, device, inode, settled, read_offset, head_hash, head_len, tail_hash, last_ts, first_ts, first_ts_is_mtime, carry, seen, was_rewritten";
 
 impl State {
     /// Every source that was ever read, without its carry.
@@ -67,7 +67,7 @@ impl State {
         })
     }
 
-    /// The checkpoint of a source, and whether a reading from its start is under way.
+    /// The checkpoint of a source, and whether the source was ever read again from its start.
     ///
     /// # Errors
     /// SQLite refuses.
@@ -113,7 +113,7 @@ impl State {
     /// # Errors
     /// SQLite refuses.
     pub fn put_source(&self, source: &SourceRow<'_>, batch: i64) -> Result<i64> {
-        let SourceRow { id, provider, path, checkpoint, rereading, read_at } = source;
+        let SourceRow { id, provider, path, checkpoint, was_rewritten, read_at } = source;
         let Checkpoint {
             stat,
             offset,
@@ -130,12 +130,12 @@ impl State {
         if let Some(id) = id {
             self.execute("INSERT INTO undo_sources SELECT * FROM sources WHERE id = ?1 AND batch < ?2", (id, batch))?;
         }
-        let sql = "INSERT INTO sources (id, provider, path, size, mtime, ctime, device, inode, read_at, settled, rereading,
+        let sql = "INSERT INTO sources (id, provider, path, size, mtime, ctime, device, inode, read_at, settled, was_rewritten,
                        read_offset, head_hash, head_len, tail_hash, last_ts, first_ts, first_ts_is_mtime, carry, seen, batch)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
                    ON CONFLICT DO UPDATE SET path = excluded.path, size = excluded.size, mtime = excluded.mtime,
                        ctime = excluded.ctime, device = excluded.device, inode = excluded.inode, read_at = excluded.read_at,
-                       settled = excluded.settled, rereading = excluded.rereading, read_offset = excluded.read_offset,
+                       settled = excluded.settled, was_rewritten = excluded.was_rewritten, read_offset = excluded.read_offset,
                        head_hash = excluded.head_hash, head_len = excluded.head_len, tail_hash = excluded.tail_hash,
                        last_ts = excluded.last_ts, first_ts = excluded.first_ts, first_ts_is_mtime = excluded.first_ts_is_mtime,
                        carry = excluded.carry, seen = excluded.seen, batch = excluded.batch
@@ -153,7 +153,7 @@ impl State {
                 signed(stat.inode),
                 read_at,
                 settled,
-                rereading,
+                was_rewritten,
                 signed(*offset),
                 head_hash.to_le_bytes(),
                 signed(*head_len),

@@ -18,7 +18,7 @@ CREATE TABLE sources (
     inode        INTEGER NOT NULL,
     read_at      INTEGER NOT NULL,
     settled      INTEGER NOT NULL,
-    rereading    INTEGER NOT NULL,
+    was_rewritten INTEGER NOT NULL,
     read_offset  INTEGER NOT NULL,
     head_hash    BLOB NOT NULL,
     head_len     INTEGER NOT NULL,
