@@ -3,7 +3,7 @@
 Each round runs every contender once, so that whatever else the machine does falls on all of them alike; the table shows
 medians over the rounds, and ratios are the median of each round's ratio. CPU is user plus system time of the process
 and its children, peak memory is its largest resident set, both from wait4(2). (A child starts with the resident set of
-this script, so peaks below some 15 MiB are not told apart.) Files are warm: one round is run before those that count.
+this script, so peaks below some 25 MiB are not told apart.) Files are warm: one round is run before those that count.
 """
 
 import argparse

@@ -37,9 +37,15 @@ pub fn schema_of(table: &TableSpec) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// How parts of a table are written.
+/// How a part of a table is written. `is_blank` tells of a column (by position among the table's own) that it has no value
+/// in this part.
 #[must_use]
-pub fn properties_of(table: &TableSpec, lake_id: &str, batch: i64) -> WriterProperties {
+pub fn properties_of(
+    table: &TableSpec,
+    lake_id: &str,
+    batch: i64,
+    is_blank: impl Fn(usize) -> bool,
+) -> WriterProperties {
     let metadata = [
         ("app", "agentlake".to_owned()),
         ("app_version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -76,6 +82,15 @@ pub fn properties_of(table: &TableSpec, lake_id: &str, batch: i64) -> WriterProp
             builder = builder
                 .set_column_dictionary_enabled(path(), false)
                 .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    // A compressed page costs a zstd context, whatever is in it: pages that hold nothing, or one value, go without.
+    let blank = table.columns.iter().enumerate().filter(|(at, _)| is_blank(*at)).map(|(_, column)| column.name);
+    for name in blank.chain(["batch", "host"]) {
+        let path = || ColumnPath::from(name);
+        builder = builder.set_column_compression(path(), Compression::UNCOMPRESSED);
+        if name != "batch" && name != "host" {
+            builder = builder.set_column_dictionary_enabled(path(), false);
         }
     }
     builder.build()

@@ -148,8 +148,8 @@ impl Job<'_> {
             create_private_dirs(folder)?;
         }
         let file = HashingFile { file: create_private_file(&target)?, hash: Xxh3Default::new(), bytes: 0 };
-        let mut writer =
-            ArrowWriter::try_new(file, schema_of(self.table), Some(properties_of(self.table, lake_id, batch)))?;
+        let properties = properties_of(self.table, lake_id, batch, |column| self.is_blank(column));
+        let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {
             writer.write(&self.chunk(rows, batch, host)?)?;
         }
@@ -164,6 +164,18 @@ impl Job<'_> {
             bytes: file.bytes,
             xxh3: file.hash.digest128().to_le_bytes(),
             schema_version: SCHEMA_VERSION,
+        })
+    }
+
+    /// Whether none of the part's sources has a value in one of the table's own columns.
+    fn is_blank(&self, column: usize) -> bool {
+        let mut last = None;
+        let mut sources =
+            self.rows.iter().map(|place| place.source).filter(|source| last.replace(*source) != Some(*source));
+        sources.all(|source| {
+            let array =
+                self.sources.get(source as usize).and_then(|rows| rows.columns.get(RECORD_COLUMNS.len() + column));
+            array.is_none_or(|array| array.null_count() == array.len())
         })
     }
 

@@ -190,6 +190,13 @@ impl<'a> Candidate<'a> {
     fn usage(&self) -> UsageRow<'a> {
         self.reader.row(self.row)
     }
+
+    /// The text that names `request` where it is not the one that the claim's own id names: sessions reused the id, and
+    /// whoever groups by `request_key` must still see two requests.
+    fn scoped_key(&self, request: RequestKey) -> Option<String> {
+        (request != self.placed.claim.request)
+            .then(|| format!("{}@{}", self.usage().request_key.unwrap_or_default(), self.session_id))
+    }
 }
 
 impl<'a> Settling<'a> {
@@ -201,14 +208,15 @@ impl<'a> Settling<'a> {
         let request = first.placed.claim.request;
         let entry = self.entry(request)?;
         if candidates.iter().all(|candidate| candidate.placed.claim.guard.is_none()) {
-            return self.request(request, entry, &candidates);
+            self.request(request, entry.as_ref(), &candidates);
+            return Ok(());
         }
         let (mine, others) = split_reused(entry.as_ref(), &candidates);
-        self.request(request, entry, &mine)?;
+        self.request(request, entry.as_ref(), &mine);
         for (session_id, candidates) in others {
             let scoped = request.scoped(session_id);
             let entry = self.entry(scoped)?;
-            self.request(scoped, entry, &candidates)?;
+            self.request(scoped, entry.as_ref(), &candidates);
         }
         Ok(())
     }
@@ -218,37 +226,39 @@ impl<'a> Settling<'a> {
     }
 
     /// Settles the claims of one request, in order of rank and position.
-    fn request(&mut self, request: RequestKey, entry: Option<Entry>, candidates: &[Candidate<'a>]) -> Result<()> {
+    fn request(&mut self, request: RequestKey, entry: Option<&Entry>, candidates: &[Candidate<'a>]) {
         let counting = || candidates.iter().enumerate().filter(|(_, candidate)| candidate.placed.claim.never.is_none());
         // Of equals the first stands: `max_by_key` would take the last.
         let best = counting().rev_max();
         let Some((best_at, best)) = best else {
             for candidate in candidates {
-                self.copy(candidate, None);
+                self.copy(request, candidate, None);
             }
-            return Ok(());
+            return;
         };
         let class = best.placed.claim.standing.class;
         let owner = counting()
             .find(|(_, candidate)| candidate.placed.claim.standing.class == class)
             .map_or(best, |(_, owner)| *owner);
         let (from, to) = times(candidates);
-        let stands = entry.as_ref().is_none_or(|entry| best.placed.claim.standing > entry.standing);
-        let owner_session = match &entry {
+        let stands = entry.is_none_or(|entry| best.placed.claim.standing > entry.standing);
+        let owner_session = match entry {
             Some(entry) if !stands || entry.standing.class == class => entry.origin.session_id.clone(),
             _ => owner.session_id.to_owned(),
         };
         for (at, candidate) in candidates.iter().enumerate() {
             if !stands || at != best_at {
-                self.copy(candidate, Some(&owner_session));
+                self.copy(request, candidate, Some(&owner_session));
             }
         }
         let replaces = entry.is_some();
         let next = match entry {
-            None => Some(self.count(request, owner, &best)),
-            Some(entry) if stands => Some(self.improve(entry, owner, &best)),
+            None => Some(self.count(request, &owner, &best)),
+            Some(entry) if stands => Some(self.improve(entry, &owner, &best)),
             // Copies only widen the time in which the id was seen; that matters where ids are reused.
-            Some(entry) if entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts) => Some(entry),
+            Some(entry) if entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts) => {
+                Some(entry.clone())
+            }
             Some(_) => None,
         };
         if let Some(mut next) = next {
@@ -256,11 +266,10 @@ impl<'a> Settling<'a> {
             self.settled.replaces |= replaces;
             self.settled.entries.push(next);
         }
-        Ok(())
     }
 
     /// First sight: the request is credited to the owner's first record, with the counters of the record that stands.
-    fn count(&mut self, request: RequestKey, owner: Candidate<'a>, best: &Candidate<'a>) -> Entry {
+    fn count(&mut self, request: RequestKey, owner: &Candidate<'a>, best: &Candidate<'a>) -> Entry {
         let origin = Origin::new(owner.session_id, &owner.usage(), &best.usage());
         let entry = Entry {
             request,
@@ -279,7 +288,7 @@ impl<'a> Settling<'a> {
     }
 
     /// A better record for a request that is counted already.
-    fn improve(&mut self, before: Entry, owner: Candidate<'a>, best: &Candidate<'a>) -> Entry {
+    fn improve(&mut self, before: &Entry, owner: &Candidate<'a>, best: &Candidate<'a>) -> Entry {
         let claim = best.placed.claim;
         let gives_way = claim.standing.class > before.standing.class;
         let mut after = Entry {
@@ -315,7 +324,9 @@ impl<'a> Settling<'a> {
         // The claim's own id, unless the claim has given its id to a row before.
         let event_id = if best.known || status == "reversal" { derived.as_str() } else { event_id };
         let usage = best.usage();
+        let scoped_key = best.scoped_key(entry.request);
         let row = UsageRow {
+            request_key: scoped_key.as_deref().or(usage.request_key),
             rev: Some(entry.rev),
             status: Some(status),
             why: None,
@@ -331,7 +342,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Writes a row of `usage_copies`, unless the lake has the record.
-    fn copy(&mut self, candidate: &Candidate<'a>, owner_session: Option<&str>) {
+    fn copy(&mut self, request: RequestKey, candidate: &Candidate<'a>, owner_session: Option<&str>) {
         if candidate.known {
             return;
         }
@@ -342,7 +353,9 @@ impl<'a> Settling<'a> {
             _ => CopyReason::Replay,
         });
         let (event_id, record_key, session_id) = candidate.reader.ids(candidate.row);
-        let row = UsageRow { why: Some(why.as_str()), ..candidate.usage() };
+        let (usage, scoped_key) = (candidate.usage(), candidate.scoped_key(request));
+        let request_key = scoped_key.as_deref().or(usage.request_key);
+        let row = UsageRow { request_key, why: Some(why.as_str()), ..usage };
         if let Some(rows) = self.settled.rows.get_mut(candidate.source) {
             rows.copies.push_with_ids(
                 event_id,

@@ -1,7 +1,7 @@
 //! One repair of a line that is no JSON: what real producers are known to break, and nothing that would guess.
 //!
-//! Invalid UTF-8 becomes U+FFFD, a lone surrogate escape becomes `\ufffd`, an integer beyond 64 bits becomes a string of
-//! its digits (no digit is lost; as a token count it is refused), and a raw control character inside a string is escaped.
+//! Invalid UTF-8 becomes U+FFFD, a lone surrogate escape becomes `\ufffd`, an integer beyond 64 bits or a
+//! fraction beyond a double becomes a string of its digits (no digit is lost; as a token count it is refused), and a raw control character inside a string is escaped.
 
 /// Repairs `line`. `None` if there was nothing to repair, so the line is broken in another way.
 #[must_use]
@@ -36,8 +36,11 @@ pub fn repair(line: &[u8]) -> Option<String> {
         } else if character == '-' || character.is_ascii_digit() {
             let len = rest.find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9')).unwrap_or(rest.len());
             let number = head(rest, len);
-            let too_long =
-                !number.contains(['.', 'e', 'E']) && number.parse::<i64>().is_err() && number.parse::<u64>().is_err();
+            let too_long = if number.contains(['.', 'e', 'E']) {
+                number.parse().is_ok_and(f64::is_infinite)
+            } else {
+                number.parse::<i64>().is_err() && number.parse::<u64>().is_err()
+            };
             if too_long {
                 changed = true;
                 out.push('"');
@@ -107,6 +110,7 @@ mod tests {
             repair(br#"{"n":123456789012345678901234567890}"#).as_deref(),
             Some(r#"{"n":"123456789012345678901234567890"}"#)
         );
+        assert_eq!(repair(br#"{"n":1e999}"#).as_deref(), Some(r#"{"n":"1e999"}"#));
         assert_eq!(repair(b"{\"a\":\"x\ty\"}").as_deref(), Some("{\"a\":\"x\\u0009y\"}"));
         assert_eq!(repair(br#"{"a":"\\ud83d", "b":-1.5e300, "c":[18446744073709551615]}"#), None);
         assert_eq!(repair(br#"{"a":"#), None);

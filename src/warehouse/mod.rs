@@ -16,6 +16,7 @@
 
 mod bundled;
 mod connection;
+mod cost;
 mod objects;
 mod prices;
 mod query;
@@ -34,6 +35,7 @@ use crate::pricing::PricingError;
 
 pub use bundled::{BUNDLED, BundledQuery, Column, markdown as bundled_markdown};
 pub use connection::DUCKDB_VERSION;
+pub use cost::{CostAdded, cost_added};
 pub use query::{Filters, Format, Question, run};
 pub use refresh::{Refreshed, Target, refresh};
 pub use snapshot::{LakeSnapshot, Part, Wanted};

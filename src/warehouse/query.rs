@@ -86,7 +86,8 @@ pub fn run(
     let zone = filters.tz.as_deref().map_or(Ok(Tz::UTC), time_zones::named)?;
     let lake = lake.clone().pruned(&wanted(filters, zone));
     let connection = connection::in_memory()?;
-    bind(&connection, &lake, sql, zone)?;
+    let zones = statements::literals(sql).filter_map(|text| time_zones::named(text).ok()).chain([zone]);
+    bind(&connection, &lake, &Needed::by(sql), zones)?;
     set_variables(&connection, filters, zone)?;
     let written = answer(&connection, sql, format, output, out);
     match written {
@@ -105,8 +106,15 @@ fn wanted(filters: &Filters, zone: Tz) -> Wanted {
     }
 }
 
-fn bind(connection: &Connection, lake: &LakeSnapshot, sql: &str, zone: Tz) -> Result<()> {
-    let needed = Needed::by(sql);
+/// Makes what is needed in an empty database: the objects, the tables they read, views over the parts.
+///
+/// `zones` are those that the question names, beside UTC.
+pub(super) fn bind(
+    connection: &Connection,
+    lake: &LakeSnapshot,
+    needed: &Needed,
+    zones: impl IntoIterator<Item = Tz>,
+) -> Result<()> {
     stored::create_tables(connection)?;
     if needed.contains("prices") || needed.contains("model_prices") {
         let table = PriceTable::builtin()?;
@@ -119,8 +127,7 @@ fn bind(connection: &Connection, lake: &LakeSnapshot, sql: &str, zone: Tz) -> Re
         if needed.mentions("tz_offsets") {
             time_zones::fill(connection, time_zones::all())?;
         } else {
-            let named = statements::literals(sql).filter_map(|text| time_zones::named(text).ok());
-            let zones: HashSet<Tz> = named.chain([zone, Tz::UTC]).collect();
+            let zones: HashSet<Tz> = zones.into_iter().chain([Tz::UTC]).collect();
             time_zones::fill(connection, zones)?;
         }
     }

@@ -1,4 +1,4 @@
-//! What the warehouse is told of the lake: which parts make up its committed batches. Filled from the lake's state, never by
+//! What the warehouse is told of the lake: which parts make up its published batches. Filled from the lake's state, never by
 //! listing folders, so that a query sees whole batches only.
 
 use std::collections::BTreeSet;

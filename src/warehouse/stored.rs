@@ -35,11 +35,17 @@ pub(super) fn replace_by_views<'a>(
 ) -> Result<()> {
     for table in tables {
         if let Some(rows) = rows(table, lake, |_| true) {
-            let sql = format!("DROP TABLE stored.{table}; CREATE VIEW stored.{table} AS {rows};");
+            let kind = if is_view(connection, table)? { "VIEW" } else { "TABLE" };
+            let sql = format!("DROP {kind} stored.{table}; CREATE VIEW stored.{table} AS {rows};");
             connection.execute_batch(&sql).trying(&format!("look into the parts of {table}"))?;
         }
     }
     Ok(())
+}
+
+fn is_view(connection: &Connection, table: &str) -> Result<bool> {
+    let sql = "SELECT count(*) > 0 FROM duckdb_views() WHERE schema_name = 'stored' AND view_name = ?";
+    connection.query_row(sql, [table], |row| row.get(0)).trying("look for a view")
 }
 
 /// Adds the rows of the batches that `is_wanted`; returns how many.

@@ -2,8 +2,7 @@
 
 mod golden;
 mod lint;
-mod mock;
-mod perf_tmp;
+pub mod mock;
 mod queries;
 mod refreshing;
 mod views;

@@ -1,6 +1,8 @@
 //! Reads the fixtures in `fixtures/claude` and checks what the adapter makes of them: the totals of `expected.json`, with
 //! a ledger of ten lines in place of the lake's, and the columns that matter per case.
 
+mod damage;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -322,57 +324,6 @@ fn the_raw_line_is_kept_only_where_it_is_wanted() {
     ClaudeCode.read(&source, None, &limits(8 << 20), &mut rows).unwrap();
     assert_eq!(messages(&mut rows)[0]["raw"], first);
     assert!(!messages(&mut read(&source, None, 8 << 20).0)[0].contains_key("raw"));
-}
-
-/// Every line of every fixture that parses.
-fn fixture_lines() -> Vec<serde_json::Value> {
-    let entries = fs_err::read_dir(cases()).unwrap().map(|entry| entry.unwrap().path().join("home"));
-    let sources = entries.flat_map(|home| ClaudeCode.enumerate(&Roots::at_home(&home)).sources);
-    let texts = sources.map(|source| String::from_utf8_lossy(&fs_err::read(source.path).unwrap()).into_owned());
-    texts.flat_map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>()).collect()
-}
-
-/// Copies of `value` with one member, at any depth, replaced by something of another type.
-fn with_one_member_replaced(value: &serde_json::Value, out: &mut Vec<serde_json::Value>) {
-    let strange =
-        [serde_json::json!(null), serde_json::json!(-7.5), serde_json::json!("text"), serde_json::json!(["x", 1])];
-    let members: Vec<String> = match value {
-        serde_json::Value::Object(members) => {
-            members.keys().map(|key| format!("/{}", key.replace('/', "~1"))).collect()
-        }
-        serde_json::Value::Array(items) => (0..items.len()).map(|index| format!("/{index}")).collect(),
-        _ => return,
-    };
-    for member in members {
-        let Some(inner) = value.pointer(&member) else { continue };
-        let mut replacements = strange.to_vec();
-        with_one_member_replaced(inner, &mut replacements);
-        for replacement in replacements {
-            let mut copy = value.clone();
-            *copy.pointer_mut(&member).unwrap() = replacement;
-            out.push(copy);
-        }
-    }
-}
-
-#[test]
-fn a_line_is_a_row_whatever_stands_in_it() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join(".claude/projects/-w");
-    fs_err::create_dir_all(&folder).unwrap();
-    let mut lines = Vec::new();
-    for line in fixture_lines() {
-        if line.is_object() {
-            with_one_member_replaced(&line, &mut lines);
-        }
-    }
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs_err::write(folder.join(format!("{SESSION}.jsonl")), text).unwrap();
-    let rows = read_all(&Roots::at_home(home.path()), 8 << 20).remove(0);
-    assert!(lines.len() > 5_000);
-    assert_eq!(rows.messages.len(), lines.len());
-    let counters = rows.claims.iter().flat_map(|placed| placed.claim.counters.to_array()).flatten();
-    assert!(counters.clone().count() > 1_000 && counters.min() == Some(0));
 }
 
 /// The totals of the real sessions that issue and docs speak of; they are no part of the project.
