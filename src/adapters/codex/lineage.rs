@@ -66,8 +66,8 @@ pub struct Lineage {
     /// The file's own thread.
     thread: String,
     known: Known,
+    /// The thread whose history it goes on from.
     origin: Option<String>,
-    parent: Option<String>,
     /// Other threads whose `session_meta` was copied into the file, nearest first.
     ancestors: Vec<Thread>,
     is_subagent: bool,
@@ -150,7 +150,6 @@ impl Lineage {
         }
         self.known = Known::Introduced;
         self.origin = meta.origin().map(str::to_owned);
-        self.parent = meta.parent.map(str::to_owned);
         self.is_subagent = meta.is_subagent;
         self.start_ordinal = meta.start_ordinal;
         self.created = meta.created.or(ts);
@@ -192,7 +191,7 @@ impl Lineage {
             // A migration may put the start behind a thread's own lines; it also drops the parent's `session_meta`.
             return if has_copies { Owner::Copy } else { Owner::MaybeCopy };
         }
-        let began_with_history = has_copies || self.origin.is_some() || self.is_subagent;
+        let began_with_history = has_copies || self.origin.is_some();
         let is_older = ts.zip(self.created).is_some_and(|(ts, created)| ts < created);
         let is_early = is_older || self.burst != Burst::Over;
         if began_with_history && is_early { Owner::MaybeCopy } else { Owner::Own }
@@ -206,13 +205,12 @@ impl Lineage {
 
     /// The thread that names the counters of all threads that go on from each other's totals: the farthest ancestor that
     /// the file knows, so that a copied counter has the same name in every file.
-    pub fn family(&self, owner: Owner) -> &str {
+    pub fn family(&self) -> &str {
         if let Some(ancestor) = self.ancestors.last() {
             let origin = ancestor.origin.as_deref().filter(|origin| !self.knows(origin));
             return origin.unwrap_or(&ancestor.id);
         }
-        let copied_from = self.parent.as_deref().filter(|_| owner != Owner::Own);
-        self.origin.as_deref().or(copied_from).unwrap_or(&self.thread)
+        self.origin.as_deref().unwrap_or(&self.thread)
     }
 
     fn knows(&self, id: &str) -> bool {
@@ -257,7 +255,7 @@ mod tests {
         assert!(lineage.meta(&meta("own"), Some(100 * SECOND)));
         assert_eq!(lineage.thread(), "own");
         assert_eq!(lineage.owner(None, Some(100 * SECOND)), Owner::Own);
-        assert_eq!(lineage.family(Owner::Own), "own");
+        assert_eq!(lineage.family(), "own");
         assert_eq!(lineage.start(), Start::Zero);
     }
 
@@ -274,7 +272,7 @@ mod tests {
         assert_eq!(lineage.owner(None, Some(50 * SECOND)), Owner::MaybeCopy);
         lineage.passes(Some(113 * SECOND));
         assert_eq!(lineage.owner(None, Some(113 * SECOND)), Owner::Own);
-        assert_eq!(lineage.family(Owner::Own), "parent");
+        assert_eq!(lineage.family(), "parent");
     }
 
     #[test]
@@ -303,11 +301,11 @@ mod tests {
         grandchild.meta(&Meta { forked_from: Some("p"), ..meta("c") }, Some(0));
         grandchild.meta(&meta("p"), Some(0));
         for lineage in [&parent, &child, &grandchild] {
-            assert_eq!(lineage.family(Owner::Own), "p");
+            assert_eq!(lineage.family(), "p");
         }
         let mut by_reference = Lineage::of_file("");
         by_reference.meta(&Meta { forked_from: Some("p"), ..meta("r") }, Some(0));
-        assert_eq!(by_reference.family(Owner::Own), "p");
+        assert_eq!(by_reference.family(), "p");
         assert_eq!(by_reference.start(), Start::Inherited);
     }
 
@@ -315,9 +313,8 @@ mod tests {
     fn a_fresh_subagent_is_a_family_of_its_own() {
         let mut lineage = Lineage::of_file("");
         lineage.meta(&Meta { parent: Some("p"), is_subagent: true, ..meta("s") }, Some(100 * SECOND));
-        lineage.passes(Some(105 * SECOND));
-        assert_eq!(lineage.owner(None, Some(105 * SECOND)), Owner::Own);
-        assert_eq!(lineage.family(Owner::Own), "s");
+        assert_eq!(lineage.owner(None, Some(100 * SECOND)), Owner::Own);
+        assert_eq!(lineage.family(), "s");
         assert_eq!(lineage.start(), Start::Zero);
     }
 }

@@ -44,7 +44,7 @@ impl CodexFold {
             reported: info,
         };
         key.clear();
-        step.key.write(state.lineage.family(owner), key);
+        step.key.write(state.lineage.family(), key);
         if let Some(usage) = step.latest {
             claim(&Response { key, usage, ..response }, context, &place, claim_texts, out);
         }
@@ -92,7 +92,7 @@ impl CodexFold {
         key.clear();
         match (twin, response_id) {
             // The counter just before claimed the response: the same key makes them one.
-            (Some(counter), _) => counter.write(state.lineage.family(owner), key),
+            (Some(counter), _) => counter.write(state.lineage.family(), key),
             (None, Some(id)) => key.push_str(id),
             (None, None) => {
                 key.push_str(place.record.record_key("usage", out.provider(), 0).as_str());
