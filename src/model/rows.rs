@@ -92,15 +92,15 @@ impl Rows {
     /// the same identity is a second occurrence of it. The session learns that it has a record at `ts`.
     pub fn record<'a>(&mut self, session_id: &'a str, identity: Identity<'_>, seq: u64, ts: i64) -> Record<'a> {
         let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-        self.session(session_id).saw(ts);
+        match self.sessions.get_mut(session_id) {
+            Some(facts) => facts.saw(ts),
+            None => self.session(session_id).saw(ts),
+        }
         Record::new(session_id, identity, seq, ts, &mut self.seen)
     }
 
     /// What is known of a session from this source since the checkpoint.
     pub fn session(&mut self, session_id: &str) -> &mut SessionFacts {
-        if !self.sessions.contains_key(session_id) {
-            self.sessions.insert(session_id.to_owned(), SessionFacts::default());
-        }
         self.sessions.entry(session_id.to_owned()).or_default()
     }
 
