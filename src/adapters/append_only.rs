@@ -110,11 +110,11 @@ pub fn read<F: LineFold>(
     let is_final = reader.is_quiet() || source.kind == SourceKind::ZstdLines;
     let Slice { bytes, ends_source, too_long } = Slice::take(&mut reader, next.offset, limits)?;
     let start = next.offset;
-    if next.head_hash == 0 {
-        if let Some(head) = head_of(&bytes, is_final && ends_source) {
-            next.head_len = head.len() as u64;
-            next.head_hash = xxh3_128(head);
-        }
+    if next.head_hash == 0
+        && let Some(head) = head_of(&bytes, is_final && ends_source)
+    {
+        next.head_len = head.len() as u64;
+        next.head_hash = xxh3_128(head);
     }
     let mut scanner = Scanner::default();
     if next.first_ts.is_none() {

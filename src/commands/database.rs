@@ -4,8 +4,9 @@ use anyhow::Result;
 
 use super::query::{self, QueryArguments};
 use crate::cli::{QueryArgs, QueryFormat};
+use crate::ingest::RunSummary;
 use crate::lake::{Lake, Layout, State};
-use crate::warehouse::{self, Format, LakeSnapshot, Part, Refreshed, Target};
+use crate::warehouse::{self, CostAdded, Format, LakeSnapshot, Part, Target};
 
 use super::places;
 
@@ -29,17 +30,25 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
     })
 }
 
-/// Brings `agentlake.duckdb` up to date. Without new batches nothing is opened, if the database is there.
+/// Brings `agentlake.duckdb` up to date and prices what a run added: USD, and tokens that have no price. Without new
+/// batches nothing is opened, if the database is there.
 ///
 /// # Errors
 /// The state or the database cannot be read or written.
-pub fn refresh(lake: &Lake, has_news: bool) -> Result<()> {
+pub fn refresh(lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
     let database = lake.layout.database();
-    if has_news || !database.exists() {
-        let target = Target { database: &database, scratch: &lake.layout.private() };
-        let _: Refreshed = warehouse::refresh(target, &snapshot(&lake.layout, &lake.state)?)?;
+    let has_news = !run.batches.is_empty() || !lake.recovered.is_empty();
+    if !has_news && database.exists() {
+        return Ok(None);
     }
-    Ok(())
+    let snapshot = snapshot(&lake.layout, &lake.state)?;
+    let target = Target { database: &database, scratch: &lake.layout.private() };
+    warehouse::refresh(target, &snapshot)?;
+    if run.added.requests == 0 {
+        return Ok(None);
+    }
+    let CostAdded { usd, unpriced_tokens } = warehouse::cost_added(&snapshot, &run.batches)?;
+    Ok(Some((usd, unpriced_tokens)))
 }
 
 /// `agentlake query` with its command line.

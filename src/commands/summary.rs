@@ -59,7 +59,7 @@ impl ExportSummary<'_> {
         if let Some((cost, unpriced)) = &self.cost {
             let gap =
                 if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
-            lines.push(format!("cost added: ${cost} at list prices{gap}"));
+            lines.push(format!("cost added: ${} at list prices{gap}", cents(cost)));
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
@@ -68,7 +68,7 @@ impl ExportSummary<'_> {
             lines.push(format!("finished batch {batch} of a run that was killed"));
         }
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
-        if run.batches > 0 {
+        if !run.batches.is_empty() {
             lines.push(format!(
                 "{} parts, {} in {}",
                 count(run.parts),
@@ -91,7 +91,7 @@ impl ExportSummary<'_> {
             "sources": run.sources,
             "sources_changed": run.changed,
             "bytes_read": run.bytes,
-            "batches": run.batches,
+            "batches": run.batches.len(),
             "rows": run.rows,
             "requests_added": run.added.requests,
             "tokens_added": added,
@@ -107,6 +107,12 @@ impl ExportSummary<'_> {
     }
 }
 
+/// An exact amount, cut to hundredths of a cent for people.
+fn cents(usd: &str) -> &str {
+    let end = usd.find('.').map_or(usd.len(), |point| point + 5);
+    usd.get(..end).unwrap_or(usd)
+}
+
 fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
@@ -117,7 +123,7 @@ pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

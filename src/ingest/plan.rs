@@ -38,7 +38,7 @@ impl std::fmt::Debug for Work {
             .field("source", &self.source)
             .field("id", &self.id)
             .field("new_bytes", &self.new_bytes)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

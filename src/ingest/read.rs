@@ -14,7 +14,7 @@ pub enum Outcome {
     /// It gave rows, or at least a new place to go on from.
     Read(Box<ReadSource>),
     /// It had nothing new; only what the file system says of it changed.
-    Unchanged(Work, Checkpoint),
+    Unchanged(Box<Work>, Box<Checkpoint>),
     /// Nothing of it can be read yet.
     NotYet,
     /// It could not be read.
@@ -80,7 +80,7 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
     read.reread_ends = progress.reread && !progress.more;
     let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
     let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !read.rereading {
-        Outcome::Unchanged(work.clone(), read.checkpoint)
+        Outcome::Unchanged(Box::new(work.clone()), Box::new(read.checkpoint))
     } else {
         Outcome::Read(Box::new(read))
     };

@@ -1,6 +1,6 @@
 //! One run: plan, then wave after wave until nothing is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Plan;
 use super::read::{Outcome, WaveRead, read_wave};
@@ -42,7 +42,7 @@ pub struct RunSummary {
     /// Bytes that were new.
     pub bytes: u64,
     /// Batches published.
-    pub batches: u64,
+    pub batches: BTreeSet<i64>,
     /// Rows per table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Requests and counters added.
@@ -135,7 +135,7 @@ pub fn run(
 
 impl RunSummary {
     fn add(&mut self, wave: &crate::lake::wave::WaveSummary) {
-        self.batches += 1;
+        self.batches.insert(wave.batch);
         self.parts += wave.parts;
         self.part_bytes += wave.bytes;
         self.added.requests += wave.added.requests;

@@ -32,7 +32,7 @@ use super::layout::{Layout, create_private_dirs};
 use super::ledger::Entry;
 use super::parts::sync_all;
 use super::session_rows::ChangedSession;
-use super::state::{Part, State};
+use super::state::{Part, SourceRow, State};
 use super::wave::ReadSource;
 use super::{Lake, LakeError, Result, crash};
 use crate::source::walk::Problem;
@@ -69,16 +69,15 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
         state.put_batch(batch, changes.parts, changes.now)?;
         let mut ids = Vec::with_capacity(changes.sources.len());
         for source in changes.sources {
-            let read_at = changes.now;
-            ids.push(state.put_source(
-                source.id,
-                source.provider,
-                &source.path,
-                &source.checkpoint,
-                source.rereading,
-                read_at,
-                batch,
-            )?);
+            let row = SourceRow {
+                id: source.id,
+                provider: source.provider,
+                path: &source.path,
+                checkpoint: &source.checkpoint,
+                rereading: source.reread_goes_on,
+                read_at: changes.now,
+            };
+            ids.push(state.put_source(&row, batch)?);
         }
         for session in changes.sessions {
             let owner = session.owner.or(ids.get(session.source).copied()).unwrap_or_default();
@@ -105,17 +104,17 @@ fn publish(layout: &Layout, state: &mut State, batch: i64, parts: &[Part]) -> Re
     let mut folders = BTreeSet::new();
     for part in parts {
         let target = layout.root().join(&part.path);
-        if let Some(folder) = target.parent() {
-            if folders.insert(folder.to_owned()) {
-                create_private_dirs(folder)?;
-            }
+        if let Some(folder) = target.parent()
+            && folders.insert(folder.to_owned())
+        {
+            create_private_dirs(folder)?;
         }
         let staged = staging.join(&part.path);
         match renameat_with(CWD, &staged, CWD, &target, RenameFlags::NOREPLACE) {
             Ok(()) => {}
             // The file system cannot refuse to replace: look first. No other writer holds the lock.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !target.exists() => {
-                fs_err::rename(&staged, &target)?
+                fs_err::rename(&staged, &target)?;
             }
             // An earlier run got this far.
             Err(rustix::io::Errno::NOENT) if target.exists() => check(&target, part)?,

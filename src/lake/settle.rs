@@ -208,14 +208,15 @@ impl<'a> Settling<'a> {
         let request = first.placed.claim.request;
         let entry = self.entry(request)?;
         if candidates.iter().all(|candidate| candidate.placed.claim.guard.is_none()) {
-            return self.request(request, entry, &candidates);
+            self.request(request, entry.as_ref(), &candidates);
+            return Ok(());
         }
         let (mine, others) = split_reused(entry.as_ref(), &candidates);
-        self.request(request, entry, &mine)?;
+        self.request(request, entry.as_ref(), &mine);
         for (session_id, candidates) in others {
             let scoped = request.scoped(session_id);
             let entry = self.entry(scoped)?;
-            self.request(scoped, entry, &candidates)?;
+            self.request(scoped, entry.as_ref(), &candidates);
         }
         Ok(())
     }
@@ -225,7 +226,7 @@ impl<'a> Settling<'a> {
     }
 
     /// Settles the claims of one request, in order of rank and position.
-    fn request(&mut self, request: RequestKey, entry: Option<Entry>, candidates: &[Candidate<'a>]) -> Result<()> {
+    fn request(&mut self, request: RequestKey, entry: Option<&Entry>, candidates: &[Candidate<'a>]) {
         let counting = || candidates.iter().enumerate().filter(|(_, candidate)| candidate.placed.claim.never.is_none());
         // Of equals the first stands: `max_by_key` would take the last.
         let best = counting().rev_max();
@@ -233,15 +234,15 @@ impl<'a> Settling<'a> {
             for candidate in candidates {
                 self.copy(request, candidate, None);
             }
-            return Ok(());
+            return;
         };
         let class = best.placed.claim.standing.class;
         let owner = counting()
             .find(|(_, candidate)| candidate.placed.claim.standing.class == class)
             .map_or(best, |(_, owner)| *owner);
         let (from, to) = times(candidates);
-        let stands = entry.as_ref().is_none_or(|entry| best.placed.claim.standing > entry.standing);
-        let owner_session = match &entry {
+        let stands = entry.is_none_or(|entry| best.placed.claim.standing > entry.standing);
+        let owner_session = match entry {
             Some(entry) if !stands || entry.standing.class == class => entry.origin.session_id.clone(),
             _ => owner.session_id.to_owned(),
         };
@@ -252,10 +253,12 @@ impl<'a> Settling<'a> {
         }
         let replaces = entry.is_some();
         let next = match entry {
-            None => Some(self.count(request, owner, &best)),
-            Some(entry) if stands => Some(self.improve(entry, owner, &best)),
+            None => Some(self.count(request, &owner, &best)),
+            Some(entry) if stands => Some(self.improve(entry, &owner, &best)),
             // Copies only widen the time in which the id was seen; that matters where ids are reused.
-            Some(entry) if entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts) => Some(entry),
+            Some(entry) if entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts) => {
+                Some(entry.clone())
+            }
             Some(_) => None,
         };
         if let Some(mut next) = next {
@@ -263,11 +266,10 @@ impl<'a> Settling<'a> {
             self.settled.replaces |= replaces;
             self.settled.entries.push(next);
         }
-        Ok(())
     }
 
     /// First sight: the request is credited to the owner's first record, with the counters of the record that stands.
-    fn count(&mut self, request: RequestKey, owner: Candidate<'a>, best: &Candidate<'a>) -> Entry {
+    fn count(&mut self, request: RequestKey, owner: &Candidate<'a>, best: &Candidate<'a>) -> Entry {
         let origin = Origin::new(owner.session_id, &owner.usage(), &best.usage());
         let entry = Entry {
             request,
@@ -286,7 +288,7 @@ impl<'a> Settling<'a> {
     }
 
     /// A better record for a request that is counted already.
-    fn improve(&mut self, before: Entry, owner: Candidate<'a>, best: &Candidate<'a>) -> Entry {
+    fn improve(&mut self, before: &Entry, owner: &Candidate<'a>, best: &Candidate<'a>) -> Entry {
         let claim = best.placed.claim;
         let gives_way = claim.standing.class > before.standing.class;
         let mut after = Entry {

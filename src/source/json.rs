@@ -63,9 +63,9 @@ impl<'t> Json<'t> {
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         match self.head()? {
-            #[allow(clippy::cast_precision_loss)]
+            #[allow(clippy::cast_precision_loss, reason = "a float is asked for")]
             Node::Static(StaticNode::I64(value)) => Some(*value as f64),
-            #[allow(clippy::cast_precision_loss)]
+            #[allow(clippy::cast_precision_loss, reason = "a float is asked for")]
             Node::Static(StaticNode::U64(value)) => Some(*value as f64),
             Node::Static(StaticNode::F64(value)) => Some(*value),
             _ => None,
@@ -239,7 +239,7 @@ impl std::fmt::Debug for Json<'_> {
 
 /// A float without a fraction, as an integer, where it can be held exactly.
 fn whole(value: f64) -> Option<i64> {
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "up to 2^53 both are exact")]
     (value.fract() == 0.0 && value.abs() <= MAX_EXACT as f64).then_some(value as i64)
 }
 

@@ -3,7 +3,7 @@
 //! A map of a file that another process truncates faults when the lost pages are touched, and the fault ends this process.
 //! So only files that were quiet for a while are mapped (see [`super::bytes`]), and the commit protocol makes such an end
 //! harmless: nothing of the interrupted wave is published, and the next run reads the same bytes again.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "a map cannot be had without; see above for why it is sound")]
 
 use std::io;
 

@@ -36,7 +36,7 @@ impl Found {
     pub fn walk(&mut self, root: &Path, wanted: &dyn Fn(&Path) -> bool) {
         match fs_err::metadata(root) {
             Ok(metadata) if metadata.is_dir() => {
-                self.enter(root, (metadata.dev(), metadata.ino()), wanted, &mut HashSet::new(), 0)
+                self.enter(root, (metadata.dev(), metadata.ino()), wanted, &mut HashSet::new(), 0);
             }
             Ok(metadata) if metadata.is_file() => self.files.push((root.to_owned(), FileStat::of(&metadata))),
             Ok(_) => self.not_a_file(root, "it is neither a file nor a folder"),
@@ -81,12 +81,10 @@ impl Found {
                     }
                     self.enter(&path, (metadata.dev(), metadata.ino()), wanted, entered, depth + 1);
                 }
-                Ok(metadata) if metadata.is_file() => {
-                    if wanted(&path) {
-                        self.files.push((path, FileStat::of(&metadata)));
-                    }
+                Ok(metadata) if metadata.is_file() && wanted(&path) => self.files.push((path, FileStat::of(&metadata))),
+                Ok(metadata) if !metadata.is_file() && wanted(&path) => {
+                    self.not_a_file(&path, "it is neither a file nor a folder");
                 }
-                Ok(_) if wanted(&path) => self.not_a_file(&path, "it is neither a file nor a folder"),
                 Err(error) if wanted(&path) => self.unreadable(&path, &error),
                 _ => {}
             }
@@ -116,7 +114,7 @@ mod tests {
         let root = home.path().join("root");
         fs_err::create_dir_all(root.join("sub/x.jsonl")).unwrap();
         fs_err::write(root.join("sub/a.jsonl"), "{}").unwrap();
-        std::os::unix::fs::symlink(&root, root.join("sub/loop")).unwrap();
+        fs_err::os::unix::fs::symlink(&root, root.join("sub/loop")).unwrap();
         let mut found = Found::default();
         let wanted = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
         found.walk(&root, &wanted);

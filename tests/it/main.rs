@@ -4,6 +4,7 @@
 //! other module is a theme. Nothing outside the tests' own temporary folders is read, except `fixtures/` and, where
 //! `AGENTLAKE_CORPUS` names it, a folder of real sessions.
 #![allow(
+    clippy::pedantic,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -80,7 +80,7 @@ pub struct Response<'a> {
     /// Names it.
     pub key: &'a str,
     /// Id of the vendor, where recorded.
-    pub response_id: Option<&'a str>,
+    pub vendor_id: Option<&'a str>,
     /// What it used.
     pub usage: TokenUsage,
     /// Whose it is.
@@ -136,7 +136,7 @@ pub fn claim(
     };
     let row = UsageRow {
         request_key: Some(response.key),
-        response_id: response.response_id,
+        response_id: response.vendor_id,
         model: response.model,
         vendor: Some(context.vendor()),
         speed,

@@ -243,11 +243,11 @@ mod tests {
         }
     }
 
-    fn outputs(step: Step) -> (Option<i64>, Option<i64>) {
+    fn outputs(step: &Step) -> (Option<i64>, Option<i64>) {
         (step.latest.and_then(|usage| usage.output), step.unreported.and_then(|usage| usage.output))
     }
 
-    fn key_text(step: Step) -> String {
+    fn key_text(step: &Step) -> String {
         let mut text = String::new();
         step.key.write("root", &mut text);
         text
@@ -257,10 +257,10 @@ mod tests {
     fn a_total_that_did_not_move_is_told_again() {
         let mut state = CounterState::default();
         let first = usage(1000, 600, 50);
-        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero, false)), (Some(50), None));
-        assert_eq!(outputs(state.count(Some(first), Some(first), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(&state.count(Some(first), Some(first), Start::Zero, false)), (Some(50), None));
+        assert_eq!(outputs(&state.count(Some(first), Some(first), Start::Zero, false)), (None, None));
         let estimate = TokenUsage { total: Some(9000), ..TokenUsage::default() };
-        assert_eq!(outputs(state.count(Some(first), Some(estimate), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(&state.count(Some(first), Some(estimate), Start::Zero, false)), (None, None));
     }
 
     #[test]
@@ -268,24 +268,24 @@ mod tests {
         let mut state = CounterState::default();
         state.count(Some(usage(1000, 0, 50)), Some(usage(1000, 0, 50)), Start::Zero, false);
         let step = state.count(Some(usage(4000, 900, 90)), Some(usage(1200, 900, 30)), Start::Zero, false);
-        assert_eq!(outputs(step), (Some(30), Some(10)));
+        assert_eq!(outputs(&step), (Some(30), Some(10)));
         assert_eq!(step.unreported.unwrap().input, Some(1800));
         // One component grew by less than the latest response: nothing can be concluded.
         let step = state.count(Some(usage(6000, 900, 100)), Some(usage(1000, 900, 10)), Start::Zero, false);
-        assert_eq!(outputs(step), (Some(10), None));
+        assert_eq!(outputs(&step), (Some(10), None));
     }
 
     #[test]
     fn the_first_total_says_nothing_of_earlier_responses_unless_a_turn_was_aborted() {
         let (total, last) = (usage(3000, 0, 70), usage(1000, 0, 20));
         assert_eq!(
-            outputs(CounterState::default().count(Some(total), Some(last), Start::Zero, false)),
+            outputs(&CounterState::default().count(Some(total), Some(last), Start::Zero, false)),
             (Some(20), None)
         );
         let mut aborted = CounterState::default();
         aborted.turn_aborted();
-        assert_eq!(outputs(aborted.clone().count(Some(total), Some(last), Start::Zero, false)), (Some(20), Some(50)));
-        assert_eq!(outputs(aborted.count(Some(total), Some(last), Start::Inherited, false)), (Some(20), None));
+        assert_eq!(outputs(&aborted.clone().count(Some(total), Some(last), Start::Zero, false)), (Some(20), Some(50)));
+        assert_eq!(outputs(&aborted.count(Some(total), Some(last), Start::Inherited, false)), (Some(20), None));
     }
 
     #[test]
@@ -294,26 +294,26 @@ mod tests {
         let first = usage(1000, 0, 50);
         let before = state.count(Some(first), Some(first), Start::Zero, false);
         let mark = TokenUsage { total: Some(272_000), ..TokenUsage::default() };
-        assert_eq!(outputs(state.count(Some(mark), Some(mark), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(&state.count(Some(mark), Some(mark), Start::Zero, false)), (None, None));
         let after = state.count(Some(first), Some(first), Start::Zero, false);
-        assert_eq!(outputs(after), (Some(50), None));
-        assert_ne!(key_text(before), key_text(after));
+        assert_eq!(outputs(&after), (Some(50), None));
+        assert_ne!(key_text(&before), key_text(&after));
         state.count(Some(usage(3000, 0, 80)), Some(usage(2000, 0, 30)), Start::Zero, false);
         let fallen = state.count(Some(usage(700, 0, 9)), Some(usage(700, 0, 9)), Start::Zero, false);
-        assert_eq!(outputs(fallen), (Some(9), None));
+        assert_eq!(outputs(&fallen), (Some(9), None));
     }
 
     #[test]
     fn only_a_total_or_only_a_latest_response() {
         let mut state = CounterState::default();
-        assert_eq!(outputs(state.count(Some(usage(1000, 0, 50)), None, Start::Zero, false)), (Some(50), None));
-        assert_eq!(outputs(state.count(Some(usage(1500, 0, 70)), None, Start::Zero, false)), (Some(20), None));
-        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (Some(5), None));
-        assert_eq!(outputs(state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (None, None));
-        assert_eq!(outputs(state.count(Some(usage(1700, 0, 80)), None, Start::Zero, false)), (Some(5), None));
+        assert_eq!(outputs(&state.count(Some(usage(1000, 0, 50)), None, Start::Zero, false)), (Some(50), None));
+        assert_eq!(outputs(&state.count(Some(usage(1500, 0, 70)), None, Start::Zero, false)), (Some(20), None));
+        assert_eq!(outputs(&state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (Some(5), None));
+        assert_eq!(outputs(&state.count(None, Some(usage(100, 0, 5)), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(&state.count(Some(usage(1700, 0, 80)), None, Start::Zero, false)), (Some(5), None));
         // A first total of a thread that goes on from another's is not its own.
         let inherited = CounterState::default().count(Some(usage(9000, 0, 50)), None, Start::Inherited, false);
-        assert_eq!(outputs(inherited), (None, None));
+        assert_eq!(outputs(&inherited), (None, None));
     }
 
     #[test]
@@ -321,14 +321,14 @@ mod tests {
         let (first, second) = (usage(1000, 0, 50), usage(1100, 0, 7));
         let mut record_first = CounterState::default();
         assert_eq!(record_first.record(first, true), None);
-        assert_eq!(outputs(record_first.count(Some(first), Some(first), Start::Zero, false)), (None, None));
+        assert_eq!(outputs(&record_first.count(Some(first), Some(first), Start::Zero, false)), (None, None));
         assert_eq!(record_first.record(second, true), None);
         let step = record_first.count(Some(first.plus(second)), Some(second), Start::Zero, false);
-        assert_eq!(outputs(step), (None, None));
+        assert_eq!(outputs(&step), (None, None));
 
         let mut counter_first = CounterState::default();
         let step = counter_first.count(Some(first), Some(first), Start::Zero, false);
-        assert_eq!(outputs(step), (Some(50), None));
+        assert_eq!(outputs(&step), (Some(50), None));
         assert_eq!(counter_first.record(first, true), Some(step.key));
     }
 
@@ -341,6 +341,6 @@ mod tests {
         state.record(aborted, true);
         state.record(second, true);
         let step = state.count(Some(first.plus(aborted).plus(second)), Some(second), Start::Zero, false);
-        assert_eq!(outputs(step), (None, None));
+        assert_eq!(outputs(&step), (None, None));
     }
 }

@@ -113,7 +113,7 @@ impl CodexFold {
             Row::UserShell => {
                 call.fill(buffers);
                 call.write(&place, buffers, out);
-                let output = payload.str("aggregated_output").unwrap_or_default();
+                let output = payload.str("aggregated_output");
                 write_result(&place, id, output, command_outcome(payload), out);
             }
             Row::Unknown => self.unknown("event_msg", filled(kind), line, out),

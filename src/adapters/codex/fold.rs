@@ -181,7 +181,7 @@ impl LineFold for CodexFold {
             },
             "turn_context" => self.turn_context(&envelope, line, out),
             "token_usage_record" => self.usage_record(&envelope, line, out),
-            _ if envelope.is_bare(line) => self.item(&envelope, line, out),
+            _ if is_bare(line) => self.item(&envelope, line, out),
             _ => self.note(&envelope, line, out),
         }
     }
@@ -196,11 +196,9 @@ impl LineFold for CodexFold {
     }
 }
 
-impl Envelope<'_> {
-    /// Whether the line is the item itself, as in the oldest files.
-    fn is_bare(&self, line: &TimedLine<'_>) -> bool {
-        line.line.json.get("payload").is_none()
-    }
+/// Whether the line is the item itself, as in the oldest files.
+fn is_bare(line: &TimedLine<'_>) -> bool {
+    line.line.json.get("payload").is_none()
 }
 
 /// The first line of the oldest files: `{"id", "timestamp", "instructions", "git"?}`.

@@ -23,8 +23,8 @@ enum Item<'t> {
     Reasoning,
     /// A call.
     Call(Call<'t>),
-    /// The result of a call.
-    Result { call_id: Option<&'t str>, outcome: Outcome },
+    /// The result of a call; its text, unless it is in the buffers.
+    Result { outcome: Outcome, text: Option<&'t str> },
     /// The history up to here was replaced by a summary that only the vendor can read.
     Summary,
     /// Something else that is known.
@@ -123,9 +123,8 @@ impl CodexFold {
             }
             Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
                 let read = |output| outputs::read(output, &mut self.parser, &mut self.buffers.text);
-                let told = fields.output.map(read).unwrap_or_default();
-                let outcome = told.or(self.state.outcomes.take(fields.call_id));
-                Item::Result { call_id: fields.call_id, outcome }
+                let (told, text) = fields.output.map(read).unwrap_or_default();
+                Item::Result { outcome: told.or(self.state.outcomes.take(fields.call_id)), text }
             }
             Some("agent_message") => {
                 if let Some(content) = fields.content {
@@ -256,7 +255,10 @@ fn write(item: Item<'_>, fields: &Fields<'_>, state: &State, place: &Place<'_>, 
     out.message(&place.record, &row);
     match item {
         Item::Call(call) => call.write(place, buffers, out),
-        Item::Result { call_id, outcome } => write_result(place, call_id, &buffers.text, outcome, out),
+        Item::Result { outcome, text } => {
+            let output = text.or_else(|| fields.output.map(|_| buffers.text.as_str()));
+            write_result(place, fields.call_id, output, outcome, out);
+        }
         _ => {}
     }
 }

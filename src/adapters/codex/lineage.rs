@@ -35,16 +35,37 @@ struct Thread {
     origin: Option<String>,
 }
 
+/// How the file's own thread is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Known {
+    /// From the file's name.
+    #[default]
+    Guessed,
+    /// From an id in a line.
+    Recorded,
+    /// From its `session_meta`.
+    Introduced,
+}
+
+/// The burst of lines that a file with a copied history begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Burst {
+    /// No line with a time yet.
+    #[default]
+    Unknown,
+    /// The time of its last line so far.
+    Until(i64),
+    /// A line came later.
+    Over,
+}
+
 /// What the `session_meta` lines of a file say; part of the carry.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lineage {
     /// The file's own thread.
     thread: String,
-    /// Whether `thread` stands in a line, rather than in the file's name.
-    is_recorded: bool,
-    /// Whether the own `session_meta` was read.
-    is_introduced: bool,
+    known: Known,
     origin: Option<String>,
     parent: Option<String>,
     /// Other threads whose `session_meta` was copied into the file, nearest first.
@@ -56,9 +77,7 @@ pub struct Lineage {
     named_own: Option<bool>,
     /// When the thread was made, microseconds since the epoch.
     created: Option<i64>,
-    /// Time of the last line of the burst that the file began with.
-    burst: Option<i64>,
-    burst_is_over: bool,
+    burst: Burst,
     /// Whether the session's root was told.
     is_settled: bool,
 }
@@ -107,9 +126,9 @@ impl Lineage {
 
     /// Learns the id from the head of the file, before any line is read.
     pub fn recognise(&mut self, id: &str) {
-        if !self.is_recorded && !id.is_empty() {
+        if self.known == Known::Guessed && !id.is_empty() {
             id.clone_into(&mut self.thread);
-            self.is_recorded = true;
+            self.known = Known::Recorded;
         }
     }
 
@@ -126,16 +145,16 @@ impl Lineage {
             }
             return false;
         }
-        if self.is_introduced {
+        if self.known == Known::Introduced {
             return false;
         }
-        self.is_introduced = true;
+        self.known = Known::Introduced;
         self.origin = meta.origin().map(str::to_owned);
         self.parent = meta.parent.map(str::to_owned);
         self.is_subagent = meta.is_subagent;
         self.start_ordinal = meta.start_ordinal;
         self.created = meta.created.or(ts);
-        self.burst = ts.or(self.created);
+        self.burst = ts.or(self.created).map_or(Burst::Unknown, Burst::Until);
         true
     }
 
@@ -148,19 +167,12 @@ impl Lineage {
 
     /// Follows the burst of lines that a file with a copied history begins with.
     pub fn passes(&mut self, ts: Option<i64>) {
-        if self.burst_is_over || !self.is_introduced {
-            return;
-        }
-        let (Some(ts), Some(last)) = (ts, self.burst) else { return };
+        let (Some(ts), Burst::Until(last)) = (ts, self.burst) else { return };
         if self.created.is_some_and(|created| ts < created) {
             // Some versions kept the times of the copied lines.
             return;
         }
-        if ts - last > BURST_GAP {
-            self.burst_is_over = true;
-        } else {
-            self.burst = Some(last.max(ts));
-        }
+        self.burst = if ts - last > BURST_GAP { Burst::Over } else { Burst::Until(last.max(ts)) };
     }
 
     /// Whose a line is that names no thread.
@@ -181,32 +193,26 @@ impl Lineage {
             return if has_copies { Owner::Copy } else { Owner::MaybeCopy };
         }
         let began_with_history = has_copies || self.origin.is_some() || self.is_subagent;
-        let is_early = match (ts, self.created) {
-            (Some(ts), Some(created)) => ts < created || !self.burst_is_over,
-            _ => !self.burst_is_over,
-        };
+        let is_older = ts.zip(self.created).is_some_and(|(ts, created)| ts < created);
+        let is_early = is_older || self.burst != Burst::Over;
         if began_with_history && is_early { Owner::MaybeCopy } else { Owner::Own }
     }
 
     /// Where the thread's totals start.
     pub fn start(&self) -> Start {
         let inherits = !self.ancestors.is_empty() || self.origin.is_some();
-        if inherits || !self.is_introduced { Start::Inherited } else { Start::Zero }
+        if inherits || self.known != Known::Introduced { Start::Inherited } else { Start::Zero }
     }
 
     /// The thread that names the counters of all threads that go on from each other's totals: the farthest ancestor that
     /// the file knows, so that a copied counter has the same name in every file.
     pub fn family(&self, owner: Owner) -> &str {
-        match self.ancestors.last() {
-            Some(ancestor) => {
-                let origin = ancestor.origin.as_deref().filter(|origin| !self.knows(origin));
-                origin.unwrap_or(&ancestor.id)
-            }
-            None => {
-                let copied_from = self.parent.as_deref().filter(|_| owner != Owner::Own);
-                self.origin.as_deref().or(copied_from).unwrap_or(&self.thread)
-            }
+        if let Some(ancestor) = self.ancestors.last() {
+            let origin = ancestor.origin.as_deref().filter(|origin| !self.knows(origin));
+            return origin.unwrap_or(&ancestor.id);
         }
+        let copied_from = self.parent.as_deref().filter(|_| owner != Owner::Own);
+        self.origin.as_deref().or(copied_from).unwrap_or(&self.thread)
     }
 
     fn knows(&self, id: &str) -> bool {

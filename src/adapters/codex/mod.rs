@@ -140,7 +140,8 @@ fn is_rollout(path: &Path) -> bool {
 /// What a folder named on the command line may hold: line files of any name.
 fn is_line_file(path: &Path) -> bool {
     let name = name_of(path);
-    (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")) && !SIDE_FILES.contains(&name)
+    let plain = name.strip_suffix(".zst").unwrap_or(name);
+    plain.strip_suffix(".jsonl").is_some() && !SIDE_FILES.contains(&plain)
 }
 
 /// The thread id in a file name (`rollout-<stamp>-<thread id>[_<rollout id>].jsonl`), else the name: it stands in where no

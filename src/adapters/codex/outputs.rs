@@ -34,14 +34,17 @@ impl Outcome {
 }
 
 /// Reads the `output` of a call: a text, an array of content items, an object with `content` and `success`, or any JSON.
-/// Appends the text to `text`.
-pub fn read(output: Json<'_>, parser: &mut Parser, text: &mut String) -> Outcome {
+/// Answers the text where it stands as it is, and puts it into `text` where it does not.
+pub fn read<'t>(output: Json<'t>, parser: &mut Parser, text: &mut String) -> (Outcome, Option<&'t str>) {
     if let Some(output) = output.as_str() {
-        return read_text(output, parser, text);
+        return match read_json(output, parser, text) {
+            Some(outcome) => (outcome, None),
+            None => (header(output), Some(output)),
+        };
     }
     if output.is_array() {
         append_content(output, text);
-        return header(text);
+        return (header(text), None);
     }
     let mut outcome = Outcome::default();
     let mut is_known = false;
@@ -61,29 +64,26 @@ pub fn read(output: Json<'_>, parser: &mut Parser, text: &mut String) -> Outcome
     if !is_known {
         output.write_to(text);
     }
-    outcome.or(header(text))
+    (outcome.or(header(text)), None)
 }
 
 /// A text may be a JSON object of its own: `{"output": …, "metadata": {"exit_code": …, "duration_seconds": …}}`.
-fn read_text(output: &str, parser: &mut Parser, text: &mut String) -> Outcome {
-    if output.starts_with("{\"output\":") {
-        let parsed = parser.parse(output.as_bytes(), |json| {
-            let inner = json.str("output")?;
-            let metadata = json.get("metadata");
-            let seconds = metadata.and_then(|metadata| metadata.get("duration_seconds"));
-            text.push_str(inner);
-            Some(Outcome {
-                is_error: None,
-                exit_code: metadata.and_then(|metadata| metadata.get("exit_code")).and_then(Json::as_i64),
-                duration_ms: seconds.and_then(Json::as_f64).and_then(milliseconds),
-            })
-        });
-        if let Ok(Some(outcome)) = parsed {
-            return outcome;
-        }
+fn read_json(output: &str, parser: &mut Parser, text: &mut String) -> Option<Outcome> {
+    if !output.starts_with("{\"output\":") {
+        return None;
     }
-    text.push_str(output);
-    header(output)
+    let parsed = parser.parse(output.as_bytes(), |json| {
+        let inner = json.str("output")?;
+        let metadata = json.get("metadata");
+        let seconds = metadata.and_then(|metadata| metadata.get("duration_seconds"));
+        text.push_str(inner);
+        Some(Outcome {
+            is_error: None,
+            exit_code: metadata.and_then(|metadata| metadata.get("exit_code")).and_then(Json::as_i64),
+            duration_ms: seconds.and_then(Json::as_f64).and_then(milliseconds),
+        })
+    });
+    parsed.ok().flatten()
 }
 
 /// The texts of content items; other items are named.
@@ -141,8 +141,12 @@ mod tests {
 
     fn read_json(json: &str) -> (Outcome, String) {
         let (mut parser, mut text) = (Parser::default(), String::new());
-        let outcome = Parser::default().parse(json.as_bytes(), |json| read(json, &mut parser, &mut text)).unwrap();
-        (outcome.or(Outcome::default()), text)
+        Parser::default()
+            .parse(json.as_bytes(), |json| {
+                let (outcome, direct) = read(json, &mut parser, &mut text);
+                (outcome.or(Outcome::default()), direct.map_or_else(|| text.clone(), str::to_owned))
+            })
+            .unwrap()
     }
 
     #[test]

@@ -143,11 +143,14 @@ impl CodexFold {
         if !is_own {
             buffers.attributes.text("thread_id", meta.lineage.id);
         }
+        buffers.block("session_meta", None);
+        buffers.finish_blocks();
         let place = Place::begin(state, identity, line, envelope.ordinal, out);
         let row = MessagesRow {
             role: Some("system"),
             kind: Some("system"),
             content_text: meta.instructions,
+            blocks: filled(&buffers.blocks),
             attributes: buffers.attributes.finish(),
             ..place.message(&state.context)
         };
@@ -177,11 +180,14 @@ impl CodexFold {
         let Self { state, buffers, identity, .. } = self;
         buffers.clear();
         attributes_of(payload, &TURN_ATTRIBUTES, &mut buffers.attributes);
+        buffers.block("turn_context", None);
+        buffers.finish_blocks();
         let place = Place::begin(state, identity, line, envelope.ordinal, out);
         let row = MessagesRow {
             role: Some("system"),
             kind: Some("meta"),
             model: state.context.turn.model.as_deref(),
+            blocks: filled(&buffers.blocks),
             attributes: buffers.attributes.finish(),
             ..place.message(&state.context)
         };

@@ -1,6 +1,8 @@
 //! Tests of the adapter over whole files: the fixtures with their totals, every split of them into runs, hostile bytes,
 //! and, where `AGENTLAKE_CORPUS` names a folder of real files, those.
 
+mod corpus;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ type Table = Vec<BTreeMap<&'static str, String>>;
 fn table(spec: &TableSpec, columns: &mut impl TableColumns) -> Table {
     let arrays = columns.finish();
     let names: Vec<&'static str> = RECORD_COLUMNS.iter().chain(spec.columns).map(|column| column.name).collect();
-    let len = arrays.first().map_or(0, |array| array.len());
+    let len = arrays.first().map_or(0, Array::len);
     (0..len)
         .map(|row| {
             let values = names.iter().zip(&arrays).filter_map(|(name, array)| Some((*name, value(array, row)?)));
@@ -112,14 +114,6 @@ fn read_source(source: &Source, slice_bytes: u64) -> Read {
     }
 }
 
-fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("AGENTLAKE_CORPUS").map(PathBuf::from);
-    if corpus.is_none() {
-        println!("AGENTLAKE_CORPUS is not set: real files were not read");
-    }
-    corpus
-}
-
 fn sources_at_home(home: &Path) -> Vec<Source> {
     Codex.enumerate(&Roots::at_home(home)).sources
 }
@@ -128,66 +122,6 @@ fn sources_below(folder: &Path) -> Vec<Source> {
     let mut roots = Roots::default();
     roots.add("codex", folder.to_owned());
     Codex.enumerate(&roots).sources
-}
-
-#[test]
-fn corpus_home_has_its_known_totals() {
-    let Some(corpus) = corpus() else { return };
-    let mut all = Read::default();
-    for source in sources_at_home(&corpus.join("home")) {
-        let mut rows = Rows::new("codex", false);
-        Codex.read(&source, None, &limits(1 << 30), &mut rows).unwrap();
-        all.absorb(rows);
-    }
-    let (requests, sum) = all.counted();
-    assert_eq!(requests, 765);
-    assert_eq!(sum.input, Some(3_734_809));
-    assert_eq!(sum.output, Some(282_350));
-    assert_eq!(sum.cache_read, Some(61_549_184));
-    assert_eq!(sum.cache_write_5m.unwrap_or(0), 0);
-    assert!(all.issues.is_empty(), "{:?}", all.issues);
-    assert!(all.messages.len() > 3000 && all.tool_calls.len() > 1000 && all.tool_results.len() > 1000);
-}
-
-#[test]
-fn corpus_snapshots_give_what_the_last_one_gives() {
-    let Some(corpus) = corpus() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mut series = 0;
-    for entry in fs_err::read_dir(corpus.join("growth/codex")).unwrap() {
-        let mut snapshots: Vec<PathBuf> =
-            fs_err::read_dir(entry.unwrap().path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-        snapshots.sort();
-        let last = fs_err::read(snapshots.last().unwrap()).unwrap();
-        let mut cuts: Vec<usize> =
-            snapshots.iter().map(|path| fs_err::metadata(path).unwrap().len() as usize).collect();
-        cuts.pop();
-        let path = folder.path().join("grown.jsonl");
-        let whole = read_grown(&path, &last, &[]);
-        assert!(!whole.claims.is_empty());
-        assert_eq!(read_grown(&path, &last, &cuts), whole);
-        for cut in (0..last.len()).step_by(last.len() / 7 + 1) {
-            assert_eq!(read_grown(&path, &last, &[cut, cut + (last.len() - cut) / 2]), whole, "cut at {cut}");
-        }
-        series += 1;
-    }
-    assert!(series > 0);
-}
-
-#[test]
-fn corpus_fixtures_of_other_tools_are_read_with_few_unknowns() {
-    let Some(corpus) = corpus() else { return };
-    let sources = sources_below(&corpus.join("fixtures/codex"));
-    assert!(!sources.is_empty());
-    for source in sources {
-        let read = read_source(&source, 1 << 20);
-        let (requests, sum) = read.counted();
-        println!("{}: {} messages, {requests} requests, {sum:?}", source.path.display(), read.messages.len());
-        for issue in &read.issues {
-            println!("    {}: {:.90}", issue["kind"], issue["detail"]);
-        }
-        assert!(!read.messages.is_empty(), "{}", source.path.display());
-    }
 }
 
 /// Folders of all fixtures.
@@ -206,8 +140,12 @@ fn homes(case: &Path) -> Vec<PathBuf> {
     if homes.is_empty() { vec![case.join("home")] } else { homes }
 }
 
-fn unique(table: &Table) -> usize {
-    table.iter().map(|row| &row["event_id"]).collect::<std::collections::HashSet<_>>().len()
+fn unique(table: &Table) -> i64 {
+    integer(table.iter().map(|row| &row["event_id"]).collect::<std::collections::HashSet<_>>().len())
+}
+
+fn integer(count: usize) -> i64 {
+    i64::try_from(count).unwrap()
 }
 
 #[test]
@@ -224,17 +162,17 @@ fn every_fixture_has_the_totals_that_were_computed_by_hand() {
             serde_json::from_slice(&fs_err::read(case.join("expected.json")).unwrap()).unwrap();
         for (name, value) in expected {
             let found = match name.as_str() {
-                "requests" => Some(requests as i64),
+                "requests" => Some(integer(requests)),
                 "input" => sum.input,
                 "cache_read" => sum.cache_read,
                 "cache_write_5m" => sum.cache_write_5m,
                 "cache_write_1h" => sum.cache_write_1h,
                 "output" => sum.output,
                 "reasoning" => sum.reasoning,
-                "messages" => Some(unique(&read.messages) as i64),
-                "tool_calls" => Some(unique(&read.tool_calls) as i64),
-                "tool_results" => Some(unique(&read.tool_results) as i64),
-                "issues" => Some(unique(&read.issues) as i64),
+                "messages" => Some(unique(&read.messages)),
+                "tool_calls" => Some(unique(&read.tool_calls)),
+                "tool_results" => Some(unique(&read.tool_results)),
+                "issues" => Some(unique(&read.issues)),
                 other => panic!("{}: what is {other}?", case.display()),
             };
             assert_eq!(found.unwrap_or(0), value.as_i64().unwrap(), "{name} of {}\n{read:#?}", case.display());

@@ -81,12 +81,12 @@ impl TokenUsage {
 
     /// Component-wise sum; a category stays unknown where neither side knows it.
     pub fn plus(self, other: Self) -> Self {
-        self.zip(other, |left, right| left.saturating_add(right))
+        self.zip(other, i64::saturating_add)
     }
 
     /// Component-wise difference.
     pub fn minus(self, other: Self) -> Self {
-        self.zip(other, |left, right| left.saturating_sub(right))
+        self.zip(other, i64::saturating_sub)
     }
 
     fn zip(self, other: Self, combine: impl Fn(i64, i64) -> i64) -> Self {

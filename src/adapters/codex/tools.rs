@@ -51,7 +51,8 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Puts name and input into the buffers. MCP tools are named as models see them: namespace and name in one.
+    /// Puts the name, and an input that is no text, into the buffers. MCP tools are named as models see them: namespace and
+    /// name in one.
     pub fn fill(&self, buffers: &mut Buffers) {
         buffers.name.clear();
         buffers.input.clear();
@@ -62,25 +63,21 @@ impl Call<'_> {
             }
         }
         buffers.name.push_str(self.name);
-        match self.input {
-            None => {}
-            Some(input) => match input.as_str() {
-                Some(text) => buffers.input.push_str(text),
-                None if input.is_null() => {}
-                None => input.write_to(&mut buffers.input),
-            },
+        if let Some(input) = self.input.filter(|input| input.as_str().is_none() && !input.is_null()) {
+            input.write_to(&mut buffers.input);
         }
     }
 
     /// Writes the call; [`fill`](Self::fill) was called before.
     pub fn write(&self, place: &Place<'_>, buffers: &Buffers, out: &mut Rows) {
-        let patch = patch::find(&buffers.input);
-        let path = || self.input.and_then(|input| path_of(input, &buffers.input));
+        let input = self.input.and_then(Json::as_str).or(filled(&buffers.input));
+        let patch = input.and_then(patch::find);
+        let path = || path_of(self.input?, input?);
         let row = ToolCallsRow {
             tool_use_id: self.id,
             name: filled(&buffers.name),
             mcp_server: mcp_server(&buffers.name),
-            input: filled(&buffers.input),
+            input,
             file_path: patch.map_or_else(path, |patch| patch.file),
             lines_added: patch.map(|patch| patch.added),
             lines_removed: patch.map(|patch| patch.removed),
@@ -90,12 +87,12 @@ impl Call<'_> {
     }
 }
 
-/// Writes one result.
-pub fn write_result(place: &Place<'_>, call_id: Option<&str>, output: &str, outcome: Outcome, out: &mut Rows) {
+/// Writes one result; an `output` of no characters was recorded as such.
+pub fn write_result(place: &Place<'_>, call_id: Option<&str>, output: Option<&str>, outcome: Outcome, out: &mut Rows) {
     let row = ToolResultsRow {
         tool_use_id: call_id,
         is_error: outcome.is_error,
-        output: filled(output),
+        output,
         exit_code: outcome.exit_code,
         duration_ms: outcome.duration_ms,
     };
@@ -130,7 +127,7 @@ mod tests {
     #[test]
     fn mcp_tools_are_named_by_server_and_tool() {
         let mut buffers = Buffers::default();
-        let call = |namespace, name| Call { namespace, name, ..Call::default() };
+        let call = |namespace, name| Call { name, namespace, ..Call::default() };
         for (namespace, name, full, server) in [
             (Some("mcp__git__"), "log", "mcp__git__log", Some("git")),
             (Some("mcp__apps__github"), "_fetch", "mcp__apps__github_fetch", Some("apps")),

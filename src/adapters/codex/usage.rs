@@ -34,7 +34,7 @@ impl CodexFold {
         let context = &state.context;
         let mut response = Response {
             key: "",
-            response_id: None,
+            vendor_id: None,
             usage: TokenUsage::default(),
             owner,
             model: context.turn.model.as_deref(),
@@ -102,7 +102,7 @@ impl CodexFold {
         let turn = context.turn_of(turn.or(root_turn));
         let response = Response {
             key,
-            response_id,
+            vendor_id: response_id,
             usage,
             owner,
             model: turn.model.as_deref(),

@@ -17,7 +17,7 @@ use super::layout::Layout;
 use super::{LakeError, Result};
 
 pub use batches::{BatchSummary, Part};
-pub use sources::KnownSource;
+pub use sources::{KnownSource, SourceRow};
 
 /// Version of the tables below.
 const STATE_VERSION: i64 = 1;

@@ -28,6 +28,23 @@ pub struct KnownSource {
     pub settled: bool,
 }
 
+/// A source after a read.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceRow<'a> {
+    /// Its row, if it was read before.
+    pub id: Option<i64>,
+    /// Slug of the provider.
+    pub provider: &'a str,
+    /// Path as found.
+    pub path: &'a Path,
+    /// Where to go on.
+    pub checkpoint: &'a Checkpoint,
+    /// Whether a reading from its start is under way, of which the lake holds rows.
+    pub rereading: bool,
+    /// When it was read, microseconds.
+    pub read_at: i64,
+}
+
 const CHECKPOINT_COLUMNS: &str = "size, mtime, ctime, device, inode, settled, read_offset, head_hash, head_len, tail_hash, last_ts, first_ts, first_ts_is_mtime, carry, seen, rereading";
 
 impl State {
@@ -91,20 +108,12 @@ impl State {
         self.all("SELECT id FROM sources WHERE head_hash = ?1", (head_hash.to_le_bytes(),), |row| row.get(0))
     }
 
-    /// Writes the checkpoint of a source as part of `batch`; `None` makes a new source. Returns its id.
+    /// Writes the checkpoint of a source as part of `batch`. Returns its id.
     ///
     /// # Errors
     /// SQLite refuses.
-    pub fn put_source(
-        &self,
-        id: Option<i64>,
-        provider: &str,
-        path: &Path,
-        checkpoint: &Checkpoint,
-        rereading: bool,
-        read_at: i64,
-        batch: i64,
-    ) -> Result<i64> {
+    pub fn put_source(&self, source: &SourceRow<'_>, batch: i64) -> Result<i64> {
+        let SourceRow { id, provider, path, checkpoint, rereading, read_at } = source;
         let Checkpoint {
             stat,
             offset,
