@@ -73,7 +73,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Source bytes per batch: bounds memory, and what a killed run must read again. Accepts K, M and G.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "48M")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
     pub wave_bytes: u64,
     /// A longer line becomes an issue. Accepts K, M and G.
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]

@@ -13,7 +13,7 @@ use crate::model::IssueKind;
 use crate::source::{ReadLimits, Roots};
 
 /// Source bytes of a wave: bounds the memory of a run, and what a killed run must read again.
-pub const DEFAULT_WAVE_BYTES: u64 = 48 << 20;
+pub const DEFAULT_WAVE_BYTES: u64 = 32 << 20;
 /// Longest line that is read.
 pub const DEFAULT_MAX_LINE_BYTES: u64 = 128 << 20;
 

@@ -81,7 +81,7 @@ fn help_of_export() {
               Source bytes per batch: bounds memory, and what a killed run must read again. Accepts K, M
               and G
 
-              [default: 48M]
+              [default: 32M]
 
           --max-line-bytes <BYTES>
               A longer line becomes an issue. Accepts K, M and G
