@@ -66,7 +66,9 @@ impl ReadSource {
             if !is_empty {
                 let mut columns = finish();
                 // Builders double as they grow; half of a wave's memory would be room that nothing will fill.
-                columns.iter_mut().for_each(|column| column.shrink_to_fit());
+                for column in &mut columns {
+                    column.shrink_to_fit();
+                }
                 tables.insert(table.name, columns);
             }
         };
