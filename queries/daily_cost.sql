@@ -12,7 +12,7 @@
 --   output_tokens BIGINT: generated tokens, reasoning included
 --   web_search_requests BIGINT: searches billed by the piece
 --   cost_usd DECIMAL(38,12): USD at the vendor's API prices of that day; what has no price counts as zero
---   estimated_usd DECIMAL(38,12): part of cost_usd whose tokens are estimates or cover several requests
+--   estimated_usd DECIMAL(38,12): part of cost_usd whose counters are estimated, incomplete, or cover several requests
 --   unpriced_tokens BIGINT: tokens without a price, missing from cost_usd
 --   unpriced_models BIGINT: distinct models without a price
 --   coverage_percent BIGINT: share of tokens with a price, rounded down

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use duckdb::Connection;
 
 use super::objects::Needed;
-use super::{LakeSnapshot, Part, Result, Trying, connection, query, stored};
+use super::usage_parts::{UsageParts, partition};
+use super::{LakeSnapshot, Result, Trying, connection, query, stored};
 
 /// What batches added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,18 +24,18 @@ pub struct CostAdded {
 /// # Errors
 /// Parts cannot be read.
 pub fn cost_added(lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<CostAdded> {
-    let partition = |part: &Part| (part.provider.clone(), part.date());
     let touched: BTreeSet<_> =
         lake.parts_of("usage").filter(|part| batches.contains(&part.batch)).map(partition).collect();
     let mut with = lake.clone();
     with.parts.retain(|part| part.table == "usage" && touched.contains(&partition(part)));
     let connection = connection::in_memory()?;
-    query::bind(&connection, &with, &Needed::by("priced_requests"), [])?;
+    let needed = Needed::by("priced_requests");
+    query::bind(&connection, &with, &needed, [])?;
     let (usd, unpriced_tokens) = total(&connection)?;
     let mut without = with;
     without.parts.retain(|part| !batches.contains(&part.batch));
-    stored::replace_by_views(&connection, ["usage"].into_iter(), &without)?;
-    let (usd_before, unpriced_before) = if without.parts.is_empty() { (0, 0) } else { total(&connection)? };
+    stored::replace_by_views(&connection, &needed, &without, &UsageParts::of(&without)?)?;
+    let (usd_before, unpriced_before) = total(&connection)?;
     Ok(CostAdded { usd: decimal(usd - usd_before), unpriced_tokens: unpriced_tokens - unpriced_before })
 }
 

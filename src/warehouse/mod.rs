@@ -26,6 +26,7 @@ mod snapshot;
 mod statements;
 mod stored;
 mod time_zones;
+mod usage_parts;
 
 use std::path::PathBuf;
 

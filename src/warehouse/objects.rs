@@ -32,7 +32,7 @@ macro_rules! objects {
 objects! {
     "sessions" "messages" "usage" "usage_copies" "tool_calls" "tool_results" "issues"
     "messages_unique" "tool_calls_unique" "tool_use"
-    "requests" "priced_requests"
+    "usage_single" "usage_revised" "requests" "rates" "priced_requests"
     "zone_offsets" "local_requests" "local_tool_use" "daily_cost"
 }
 

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use arrow::array::{Array, AsArray, StringArray};
 use duckdb::Connection;
-use fs_err::File;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::errors::ParquetError;
 
 use crate::model::time;
 use crate::pricing::{self, ModelUse, PriceTable};
 
-use super::{LakeSnapshot, Part, Result, Trying, WarehouseError};
+use super::usage_parts::USE_COLUMNS;
+use super::{Result, Trying};
 
 const CREATE: &str = "
 CREATE OR REPLACE TABLE prices (
@@ -25,9 +21,6 @@ CREATE OR REPLACE TABLE model_prices (
     provider VARCHAR, vendor VARCHAR, model VARCHAR, speed VARCHAR, service_tier VARCHAR,
     price_key VARCHAR, channel VARCHAR, mode VARCHAR, match_kind VARCHAR, valid_from TIMESTAMP, valid_to TIMESTAMP
 );";
-
-/// What chooses a price, as columns of `usage`; a missing value is an empty text in `model_prices`.
-const USE_COLUMNS: [&str; 4] = ["vendor", "model", "speed", "service_tier"];
 
 /// Makes both tables, empty.
 pub(super) fn create(connection: &Connection) -> Result<()> {
@@ -105,43 +98,6 @@ pub(super) fn uses_in_database(connection: &Connection) -> Result<BTreeSet<Model
         })
     });
     rows.trying(trying)?.collect::<duckdb::Result<_>>().trying(trying)
-}
-
-/// The uses in the parts of `usage`, read from them directly: for four columns of many small parts that takes a fraction of
-/// what a scan by DuckDB does.
-pub(super) fn uses_in_parts(lake: &LakeSnapshot) -> Result<BTreeSet<ModelUse>> {
-    let mut uses = BTreeSet::new();
-    for part in lake.parts_of("usage") {
-        let file = File::open(&part.path)?;
-        add_uses(part, file, &mut uses).map_err(|source| WarehouseError::Part { path: part.path.clone(), source })?;
-    }
-    Ok(uses)
-}
-
-fn add_uses(part: &Part, file: File, uses: &mut BTreeSet<ModelUse>) -> Result<(), ParquetError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file.into_parts().0)?;
-    let wanted = ProjectionMask::columns(builder.parquet_schema(), USE_COLUMNS);
-    let mut last: Option<[String; 4]> = None;
-    for batch in builder.with_projection(wanted).build()? {
-        let batch = batch?;
-        let columns =
-            USE_COLUMNS.map(|name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()));
-        for row in 0..batch.num_rows() {
-            let values = columns.map(|column| text_at(column, row));
-            // Neighbours are mostly alike, so most rows cost four comparisons.
-            if last.as_ref().is_some_and(|last| last.iter().zip(values).all(|(last, value)| last == value)) {
-                continue;
-            }
-            let [vendor, model, speed, service_tier] = values.map(str::to_owned);
-            last = Some([vendor.clone(), model.clone(), speed.clone(), service_tier.clone()]);
-            uses.insert(ModelUse { provider: part.provider.clone(), vendor, model, speed, service_tier });
-        }
-    }
-    Ok(())
-}
-
-fn text_at(column: Option<&StringArray>, row: usize) -> &str {
-    column.filter(|column| column.is_valid(row)).map_or("", |column| column.value(row))
 }
 
 fn sql_time(micros: i64) -> String {

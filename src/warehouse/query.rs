@@ -18,6 +18,7 @@ use crate::pricing::PriceTable;
 use super::bundled::BundledQuery;
 use super::objects::Needed;
 use super::render::Sheet;
+use super::usage_parts::UsageParts;
 use super::{
     LakeSnapshot, Result, Trying, Wanted, WarehouseError, connection, prices, quoted, statements, stored, time_zones,
 };
@@ -116,11 +117,12 @@ pub(super) fn bind(
     zones: impl IntoIterator<Item = Tz>,
 ) -> Result<()> {
     stored::create_tables(connection)?;
+    let usage = if needed.contains("usage_single") { UsageParts::of(lake)? } else { UsageParts::default() };
     if needed.contains("prices") || needed.contains("model_prices") {
         let table = PriceTable::builtin()?;
         prices::create(connection)?;
         prices::fill_prices(connection, table)?;
-        prices::fill_model_prices(connection, table, prices::uses_in_parts(lake)?)?;
+        prices::fill_model_prices(connection, table, usage.uses.iter().cloned())?;
     }
     if needed.contains("tz_offsets") {
         time_zones::create(connection)?;
@@ -134,7 +136,7 @@ pub(super) fn bind(
     for object in needed.objects() {
         connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
     }
-    stored::replace_by_views(connection, needed.tables(), lake)
+    stored::replace_by_views(connection, needed, lake, &usage)
 }
 
 fn set_variables(connection: &Connection, filters: &Filters, zone: Tz) -> Result<()> {

@@ -7,6 +7,8 @@ use duckdb::Connection;
 
 use crate::model::tables::{TABLES, TableSpec};
 
+use super::objects::Needed;
+use super::usage_parts::{UsageParts, partition};
 use super::{LakeSnapshot, Part, Result, Trying, quoted};
 
 /// Tables whose rows are records, which documents and databases write again when they changed. Rows of usage are never
@@ -28,24 +30,31 @@ pub(super) fn create_tables(connection: &Connection) -> Result<()> {
 ///
 /// Done after the views above were made: making a view binds everything below it, and binding a scan of hundreds of parts
 /// is what takes time.
-pub(super) fn replace_by_views<'a>(
+pub(super) fn replace_by_views(
     connection: &Connection,
-    tables: impl Iterator<Item = &'a str>,
+    needed: &Needed,
     lake: &LakeSnapshot,
+    usage: &UsageParts,
 ) -> Result<()> {
-    for table in tables {
-        if let Some(rows) = rows(table, lake, |_| true) {
-            let kind = if is_view(connection, table)? { "VIEW" } else { "TABLE" };
-            let sql = format!("DROP {kind} stored.{table}; CREATE VIEW stored.{table} AS {rows};");
-            connection.execute_batch(&sql).trying(&format!("look into the parts of {table}"))?;
+    for table in needed.tables() {
+        replace(connection, table, &rows(table, lake, |_| true).unwrap_or_else(|| nothing(table)))?;
+    }
+    // The halves of usage are told apart by whole partitions, so each is a list of parts.
+    for (half, is_revised) in [("usage_single", false), ("usage_revised", true)] {
+        if needed.contains(half) {
+            let parts = rows("usage", lake, |part| usage.revised.contains(&partition(part)) == is_revised);
+            replace(connection, half, &parts.unwrap_or_else(|| nothing("usage")))?;
         }
     }
     Ok(())
 }
 
-fn is_view(connection: &Connection, table: &str) -> Result<bool> {
+fn replace(connection: &Connection, name: &str, rows: &str) -> Result<()> {
     let sql = "SELECT count(*) > 0 FROM duckdb_views() WHERE schema_name = 'stored' AND view_name = ?";
-    connection.query_row(sql, [table], |row| row.get(0)).trying("look for a view")
+    let is_view: bool = connection.query_row(sql, [name], |row| row.get(0)).trying("look for a view")?;
+    let kind = if is_view { "VIEW" } else { "TABLE" };
+    let sql = format!("DROP {kind} stored.{name}; CREATE VIEW stored.{name} AS {rows};");
+    connection.execute_batch(&sql).trying(&format!("look into the parts of {name}"))
 }
 
 /// Adds the rows of the batches that `is_wanted`; returns how many.
@@ -101,13 +110,19 @@ fn scan(spec: &TableSpec, parts: &[&Part]) -> Option<String> {
     if parts.iter().all(|part| part.is_current()) {
         return Some(format!("SELECT {names} FROM read_parquet([{paths}], {hive})"));
     }
-    let nothing =
-        columns(spec).map(|(name, sql_type)| format!("NULL::{sql_type} AS {name}")).collect::<Vec<_>>().join(", ");
     Some(format!(
         "SELECT {names} FROM (
-             SELECT {nothing} WHERE false UNION ALL BY NAME SELECT * FROM read_parquet([{paths}], {hive}, union_by_name = true)
-         )"
+             {} UNION ALL BY NAME SELECT * FROM read_parquet([{paths}], {hive}, union_by_name = true)
+         )",
+        nothing(spec.name)
     ))
+}
+
+/// A SELECT of no rows in the columns of a table.
+fn nothing(table: &str) -> String {
+    let columns = TABLES.iter().filter(|spec| spec.name == table).flat_map(|spec| columns(spec));
+    let columns = columns.map(|(name, sql_type)| format!("NULL::{sql_type} AS {name}")).collect::<Vec<_>>().join(", ");
+    format!("SELECT {columns} WHERE false")
 }
 
 /// The columns of a table with their types: those of its parts, then the partition's.

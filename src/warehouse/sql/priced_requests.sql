@@ -16,21 +16,22 @@ WITH sized AS (
         END AS prompt_tokens
     FROM requests
 ),
-rated AS (
+costed AS (
     SELECT
         sized.* EXCLUDE (prompt_tokens),
         found.price_key,
         found.match_kind,
         found.channel AS price_channel,
         found.mode AS price_mode,
-        prices.price_key IS NOT NULL AS has_price,
-        CASE WHEN sized.inference_geo = 'us' THEN prices.geo_us_mult ELSE 1 END::DECIMAL(9, 6) AS geo,
-        (prices.input * geo)::DECIMAL(18, 6) AS input_rate,
-        (prices.cache_read * geo)::DECIMAL(18, 6) AS cache_read_rate,
-        (prices.cache_write_5m * geo)::DECIMAL(18, 6) AS cache_write_5m_rate,
-        (prices.cache_write_1h * geo)::DECIMAL(18, 6) AS cache_write_1h_rate,
-        (prices.output * geo)::DECIMAL(18, 6) AS output_rate,
-        prices.web_search_per_1k
+        rates.price_key IS NOT NULL AS has_price,
+        coalesce(input_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_5m_tokens, 0)
+            + coalesce(cache_write_1h_tokens, 0) + coalesce(output_tokens, 0) AS total_tokens,
+        (input_tokens::DECIMAL(19, 0) * rates.input)::DECIMAL(38, 12) AS input_cost_usd,
+        (cache_read_tokens::DECIMAL(19, 0) * rates.cache_read)::DECIMAL(38, 12) AS cache_read_cost_usd,
+        (cache_write_5m_tokens::DECIMAL(19, 0) * rates.cache_write_5m)::DECIMAL(38, 12) AS cache_write_5m_cost_usd,
+        (cache_write_1h_tokens::DECIMAL(19, 0) * rates.cache_write_1h)::DECIMAL(38, 12) AS cache_write_1h_cost_usd,
+        (output_tokens::DECIMAL(19, 0) * rates.output)::DECIMAL(38, 12) AS output_cost_usd,
+        (web_search_requests::DECIMAL(19, 0) * rates.web_search)::DECIMAL(38, 12) AS web_search_cost_usd
     FROM sized
     LEFT JOIN model_prices AS found
         ON found.provider = sized.provider
@@ -40,30 +41,15 @@ rated AS (
         AND found.service_tier = coalesce(sized.service_tier, '')
         AND sized.ts_utc >= found.valid_from
         AND sized.ts_utc < found.valid_to
-    LEFT JOIN prices
-        ON prices.price_key = found.price_key
-        AND prices.channel = found.channel
-        AND prices.mode = found.mode
-        AND sized.ts_utc >= prices.valid_from
-        AND sized.ts_utc < prices.valid_to
-        AND sized.prompt_tokens > prices.prompt_over
-        AND sized.prompt_tokens <= prices.prompt_upto
-),
-costed AS (
-    SELECT
-        * EXCLUDE (
-            geo, input_rate, cache_read_rate, cache_write_5m_rate, cache_write_1h_rate, output_rate, web_search_per_1k
-        ),
-        coalesce(input_tokens, 0) + coalesce(cache_read_tokens, 0) + coalesce(cache_write_5m_tokens, 0)
-            + coalesce(cache_write_1h_tokens, 0) + coalesce(output_tokens, 0) AS total_tokens,
-        input_tokens::DECIMAL(19, 0) * input_rate * 0.000001::DECIMAL(7, 6) AS input_cost_usd,
-        cache_read_tokens::DECIMAL(19, 0) * cache_read_rate * 0.000001::DECIMAL(7, 6) AS cache_read_cost_usd,
-        cache_write_5m_tokens::DECIMAL(19, 0) * cache_write_5m_rate * 0.000001::DECIMAL(7, 6) AS cache_write_5m_cost_usd,
-        cache_write_1h_tokens::DECIMAL(19, 0) * cache_write_1h_rate * 0.000001::DECIMAL(7, 6) AS cache_write_1h_cost_usd,
-        output_tokens::DECIMAL(19, 0) * output_rate * 0.000001::DECIMAL(7, 6) AS output_cost_usd,
-        -- Three more decimals from "per thousand" and three of none, so that all parts have the same scale of 12.
-        web_search_requests::DECIMAL(19, 0) * web_search_per_1k * 0.001000::DECIMAL(7, 6) AS web_search_cost_usd
-    FROM rated
+    LEFT JOIN rates
+        ON rates.price_key = found.price_key
+        AND rates.channel = found.channel
+        AND rates.mode = found.mode
+        AND rates.in_us = coalesce(sized.inference_geo = 'us', false)
+        AND sized.ts_utc >= rates.valid_from
+        AND sized.ts_utc < rates.valid_to
+        AND sized.prompt_tokens > rates.prompt_over
+        AND sized.prompt_tokens <= rates.prompt_upto
 )
 SELECT
     * EXCLUDE (has_price),
