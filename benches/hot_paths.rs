@@ -1,6 +1,12 @@
 //! The paths that a cold run spends its time on, each alone: splitting lines, reading with each adapter, settling claims,
 //! encoding Parquet. The input is made here, in the shape and size of real sessions; nothing is read from disk but it.
-#![allow(missing_docs, clippy::unwrap_used, clippy::pedantic, reason = "a benchmark may fail by panicking")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::pedantic,
+    reason = "a benchmark may fail by panicking"
+)]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

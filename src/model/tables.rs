@@ -342,7 +342,7 @@ table! {
         latency_ms: Integer,
         /// Milliseconds to the first token, if recorded.
         ttft_ms: Integer,
-        /// Cost that the tool itself recorded.
+        /// Cost that the tool itself recorded, of the record that stands: not a counter, the newest `rev` holds.
         reported_cost: Money,
         /// Unit of `reported_cost` (`USD`, `credits` …).
         reported_cost_unit: Text,

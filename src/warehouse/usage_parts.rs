@@ -13,6 +13,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
 
 use crate::pricing::ModelUse;
 
@@ -47,13 +48,15 @@ impl UsageParts {
     fn add(&mut self, part: &Part, file: File) -> Result<(), ParquetError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file.into_parts().0)?;
         let groups = builder.metadata().row_groups();
-        let counted = |group: &RowGroupMetaData| only_value(group, "status").flatten() == Some("counted");
-        if !groups.iter().all(counted) {
+        // A request that moved to another day stands there as counted, but with a later revision.
+        let single =
+            |group: &RowGroupMetaData| only_value(group, "status") == Some("counted") && is_first_revision(group);
+        if !groups.iter().all(single) {
             self.revised.insert(partition(part));
         }
         let constant = |group: &RowGroupMetaData| {
             let [vendor, model, speed, service_tier] = USE_COLUMNS.map(|column| only_value(group, column));
-            Some([vendor?, model?, speed?, service_tier?].map(Option::unwrap_or_default).map(str::to_owned))
+            Some([vendor?, model?, speed?, service_tier?].map(str::to_owned))
         };
         if let Some(uses) = groups.iter().map(constant).collect::<Option<Vec<_>>>() {
             self.uses.extend(uses.into_iter().map(|values| model_use(part, values)));
@@ -88,17 +91,25 @@ fn model_use(part: &Part, [vendor, model, speed, service_tier]: [String; 4]) -> 
     ModelUse { provider: part.provider.clone(), vendor, model, speed, service_tier }
 }
 
-/// The value that a text column holds in all rows of a row group (`Some(None)`: NULL in all), as far as the statistics tell.
-fn only_value<'a>(group: &'a RowGroupMetaData, name: &str) -> Option<Option<&'a str>> {
-    let column = group.columns().iter().find(|column| column.column_path().string() == name)?;
-    let statistics = column.statistics()?;
+/// Whether every row of a row group is the first of its request, as far as the statistics tell.
+fn is_first_revision(group: &RowGroupMetaData) -> bool {
+    matches!(statistics_of(group, "rev"), Some(Statistics::Int64(revisions)) if revisions.max_opt() == Some(&0))
+}
+
+fn statistics_of<'a>(group: &'a RowGroupMetaData, name: &str) -> Option<&'a Statistics> {
+    group.columns().iter().find(|column| column.column_path().string() == name)?.statistics()
+}
+
+/// The value that a text column holds in all rows of a row group (empty: NULL in all), as far as the statistics tell.
+fn only_value<'a>(group: &'a RowGroupMetaData, name: &str) -> Option<&'a str> {
+    let statistics = statistics_of(group, name)?;
     let nulls = statistics.null_count_opt()?;
     if i64::try_from(nulls).ok()? == group.num_rows() {
-        return Some(None);
+        return Some("");
     }
     let (low, high) = (statistics.min_bytes_opt()?, statistics.max_bytes_opt()?);
     let is_exact = statistics.min_is_exact() && statistics.max_is_exact();
-    (nulls == 0 && is_exact && low == high).then(|| std::str::from_utf8(low).ok()).flatten().map(Some)
+    (nulls == 0 && is_exact && low == high).then(|| std::str::from_utf8(low).ok()).flatten()
 }
 
 fn text_at(column: Option<&StringArray>, row: usize) -> &str {

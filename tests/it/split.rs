@@ -93,7 +93,7 @@ fn cuts() -> impl Strategy<Value = Cuts> {
     (0..corpora().len() * 2, 2..=5_usize, shares, 1..40_000_u32, any::<bool>()).prop_map(
         |(corpus, runs, shares, wave_bytes, last_is_old)| Cuts {
             // Half of the cases are the hand-made corpus, which is the largest.
-            corpus: corpus.checked_sub(corpora().len()).unwrap_or(0),
+            corpus: corpus.saturating_sub(corpora().len()),
             runs,
             shares,
             wave_bytes,

@@ -45,7 +45,7 @@ SELECT
     arg_max_null(finish_reason, standing) AS finish_reason,
     arg_max_null(latency_ms, standing) AS latency_ms,
     arg_max_null(ttft_ms, standing) AS ttft_ms,
-    sum(reported_cost)::DECIMAL(38, 12) AS reported_cost,
+    arg_max_null(reported_cost, standing) AS reported_cost,
     arg_max_null(reported_cost_unit, standing) AS reported_cost_unit,
     arg_max_null(grain, standing) AS grain,
     arg_max_null(count_basis, standing) AS count_basis,
