@@ -15,6 +15,10 @@ pub const DEFAULT_ZSTD_LEVEL: i32 = 1;
 /// Rows of a row group; DuckDB reads row groups of this size in parallel.
 pub const DEFAULT_ROW_GROUP_ROWS: usize = 122_880;
 
+/// Parts with fewer rows are small: there, columns with a dictionary go without compression. Each compressed column costs a
+/// zstd context, which for a dozen distinct values is most of the cost of the column.
+pub const SMALL_PART_ROWS: usize = 16_384;
+
 /// Columns whose values never repeat: a dictionary would be built and thrown away.
 const UNIQUE: &[&str] =
     &["event_id", "record_key", "uuid", "message_uuid", "tool_use_id", "request_key", "response_id"];
@@ -37,13 +41,14 @@ pub fn schema_of(table: &TableSpec) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// How a part of a table is written. `is_blank` tells of a column (by position among the table's own) that it has no value
-/// in this part.
+/// How a part of `rows` rows is written. `is_blank` tells of a column (by position among the table's own) that it has no
+/// value in this part.
 #[must_use]
 pub fn properties_of(
     table: &TableSpec,
     lake_id: &str,
     batch: i64,
+    rows: usize,
     is_blank: impl Fn(usize) -> bool,
 ) -> WriterProperties {
     let metadata = [
@@ -72,6 +77,8 @@ pub fn properties_of(
         let path = || ColumnPath::from(column.name);
         if UNIQUE.contains(&column.name) || FREE_TEXT.contains(&column.name) {
             builder = builder.set_column_dictionary_enabled(path(), false);
+        } else if rows < SMALL_PART_ROWS && !ASCENDING.contains(&column.name) {
+            builder = builder.set_column_compression(path(), Compression::UNCOMPRESSED);
         }
         if FREE_TEXT.contains(&column.name) {
             builder = builder.set_column_statistics_enabled(path(), EnabledStatistics::None);

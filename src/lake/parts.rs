@@ -148,7 +148,7 @@ impl Job<'_> {
             create_private_dirs(folder)?;
         }
         let file = HashingFile { file: create_private_file(&target)?, hash: Xxh3Default::new(), bytes: 0 };
-        let properties = properties_of(self.table, lake_id, batch, |column| self.is_blank(column));
+        let properties = properties_of(self.table, lake_id, batch, self.rows.len(), |column| self.is_blank(column));
         let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {
             writer.write(&self.chunk(rows, batch, host)?)?;
