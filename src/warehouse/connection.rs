@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use duckdb::{Config, Connection};
+use duckdb::{AccessMode, Config, Connection};
 
 use super::{Result, Trying, WarehouseError, quoted};
 
@@ -24,6 +24,15 @@ pub(super) fn in_memory() -> Result<Connection> {
 /// The database in a file, made if it is not there.
 pub(super) fn file(path: &Path) -> Result<Connection> {
     let config = config()?.with("storage_compatibility_version", STORAGE_VERSION).trying("choose a storage version")?;
+    let connection = prepared(Connection::open_with_flags(path, config).trying(&format!("open {}", path.display()))?)?;
+    // Rows need not be stored in the order of the parts, which costs memory and time to keep.
+    set(&connection, "preserve_insertion_order", "false")?;
+    Ok(connection)
+}
+
+/// The database in a file, only to read from it. Fails while another process writes to it.
+pub(super) fn file_to_read(path: &Path) -> Result<Connection> {
+    let config = config()?.access_mode(AccessMode::ReadOnly).trying("open a database only to read from it")?;
     let connection = Connection::open_with_flags(path, config).trying(&format!("open {}", path.display()))?;
     prepared(connection)
 }
@@ -43,8 +52,6 @@ fn prepared(connection: Connection) -> Result<Connection> {
     if connection.query_row(zones, [], |row| row.get(0)).trying("look for time zones")? {
         set(&connection, "TimeZone", "'UTC'")?;
     }
-    // Scans of many parts need not come back in the order of the parts; queries that want an order say so.
-    set(&connection, "preserve_insertion_order", "false")?;
     Ok(connection)
 }
 

@@ -1,7 +1,8 @@
-//! Answering a question over the parts of a lake, without a database file.
+//! Answering a question over a lake.
 //!
-//! Only what the text names is bound, and only the parts of the days and providers asked for. Parts come from the snapshot,
-//! so an answer covers whole batches.
+//! Bundled queries are answered from the database for notebooks where it is up to date. Everything else is answered from
+//! the parts, in memory: only what the text names is bound, and only the parts of the days and providers asked for. Either
+//! way an answer covers whole batches, since both follow the snapshot.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -20,7 +21,8 @@ use super::objects::Needed;
 use super::render::Sheet;
 use super::usage_parts::UsageParts;
 use super::{
-    LakeSnapshot, Result, Trying, Wanted, WarehouseError, connection, prices, quoted, statements, stored, time_zones,
+    LakeSnapshot, Result, Trying, Wanted, WarehouseError, connection, prices, quoted, refresh, statements, stored,
+    time_zones,
 };
 
 /// What is asked.
@@ -85,16 +87,38 @@ pub fn run(
         Question::Sql(sql) => sql,
     };
     let zone = filters.tz.as_deref().map_or(Ok(Tz::UTC), time_zones::named)?;
-    let lake = lake.clone().pruned(&wanted(filters, zone));
-    let connection = connection::in_memory()?;
-    let zones = statements::literals(sql).filter_map(|text| time_zones::named(text).ok()).chain([zone]);
-    bind(&connection, &lake, &Needed::by(sql), zones)?;
+    let connection = match question {
+        Question::Bundled(_) => database(lake, filters),
+        // What own SQL sees depends on the limits, and it may want to make tables.
+        Question::Sql(_) => None,
+    };
+    let connection = match connection {
+        Some(connection) => connection,
+        None => parts(lake, sql, filters, zone)?,
+    };
     set_variables(&connection, filters, zone)?;
     let written = answer(&connection, sql, format, output, out);
     match written {
         Err(WarehouseError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
+}
+
+/// The database for notebooks, if it is up to date and nobody writes to it; then it holds the same rows as the parts.
+fn database(lake: &LakeSnapshot, filters: &Filters) -> Option<Connection> {
+    // A list of providers is no parameter of the queries.
+    let path = lake.database.as_deref().filter(|path| filters.providers.len() < 2 && path.exists())?;
+    let connection = connection::file_to_read(path).ok()?;
+    refresh::is_current(&connection, lake).ok()?.then_some(connection)
+}
+
+/// A database in memory with views over the parts of the days and providers asked for.
+fn parts(lake: &LakeSnapshot, sql: &str, filters: &Filters, zone: Tz) -> Result<Connection> {
+    let lake = lake.clone().pruned(&wanted(filters, zone));
+    let connection = connection::in_memory()?;
+    let zones = statements::literals(sql).filter_map(|text| time_zones::named(text).ok()).chain([zone]);
+    bind(&connection, &lake, &Needed::by(sql), zones)?;
+    Ok(connection)
 }
 
 /// The UTC days in which rows of the local days can lie: offsets reach from -12 to +14 hours.

@@ -118,11 +118,20 @@ fn loaded_batches(connection: &Connection) -> duckdb::Result<BTreeSet<i64>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-fn add(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, missing: &BTreeSet<i64>) -> Result<Refreshed> {
-    let current: String = connection
+/// Whether a database holds just what this build would put into it for the lake.
+pub(super) fn is_current(connection: &Connection, lake: &LakeSnapshot) -> Result<bool> {
+    Ok(missing(connection, lake).is_ok_and(|missing| missing.is_empty()) && has_our_definitions(connection)?)
+}
+
+fn has_our_definitions(connection: &Connection) -> Result<bool> {
+    let stored: String = connection
         .query_row("SELECT definitions FROM stored.contents", [], |row| row.get(0))
         .trying("read what the database holds")?;
-    if missing.is_empty() && current == definitions()? {
+    Ok(stored == definitions()?)
+}
+
+fn add(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, missing: &BTreeSet<i64>) -> Result<Refreshed> {
+    if missing.is_empty() && has_our_definitions(connection)? {
         return Ok(Refreshed::UpToDate);
     }
     let rows = in_transaction(connection, || fill(connection, lake, missing))?;

@@ -21,6 +21,9 @@ pub struct LakeSnapshot {
     /// Providers whose records can be appended again with the same `event_id` (documents, databases). Only the newest
     /// version of those is shown; for append-only files there is nothing to look for, which saves a pass over the ids.
     pub revising_providers: BTreeSet<String>,
+    /// The database for notebooks, if the lake has one. Where it is up to date, bundled queries are answered from it, which
+    /// is faster than opening hundreds of parts.
+    pub database: Option<PathBuf>,
 }
 
 /// One Parquet file.

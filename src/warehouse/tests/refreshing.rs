@@ -2,8 +2,8 @@
 
 use duckdb::{AccessMode, Config, Connection};
 
-use super::mock::{MockLake, Usage, texts, union};
-use crate::warehouse::{Refreshed, Target, connection, refresh};
+use super::mock::{MockLake, Usage, day, texts, union};
+use crate::warehouse::{Filters, Format, Question, Refreshed, Target, connection, refresh, run};
 
 const OPUS: Usage = Usage { ts: "2026-11-01 12:00:00", model: "claude-opus-5", rest: ", 1000000 AS input_tokens" };
 
@@ -158,4 +158,53 @@ fn the_file_opens_in_older_duckdb() {
         .query_row("SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal", [], |row| row.get(0))
         .unwrap();
     assert_eq!(tags, "v1.2.0+");
+}
+
+#[test]
+fn bundled_queries_answer_the_same_from_the_database_and_from_the_parts() {
+    let mut lake = lake();
+    let growth =
+        format!("SELECT * REPLACE (1 AS rev, 'growth' AS status, 5 AS input_tokens) FROM ({})", OPUS.select("a"));
+    let late = Usage { ts: "2026-11-01 23:30:00", model: "claude-opus-9", rest: ", 7 AS output_tokens" };
+    lake.part("usage", "claude", "2026-11-01", 2, &growth)
+        .part("usage", "codex", "2026-11-01", 2, &late.select("b"))
+        .part("usage", "codex", "2026-11-02", 2, &Usage { ts: "2026-11-02 00:30:00", ..late }.select("c"));
+    refreshed(&lake);
+    let some = [
+        Filters::default(),
+        Filters { tz: Some("Europe/Berlin".to_owned()), since: day("2026-11-02"), ..Filters::default() },
+        Filters { until: day("2026-11-01"), providers: vec!["codex".to_owned()], ..Filters::default() },
+        Filters { project: Some("app".to_owned()), ..Filters::default() },
+    ];
+    let mut from_database = lake.snapshot.clone();
+    from_database.database = Some(lake.database());
+    for query in crate::warehouse::BUNDLED {
+        for filters in &some {
+            let answer = |snapshot| {
+                let mut out = Vec::new();
+                run(snapshot, Question::Bundled(query.name), filters, Format::Csv, None, &mut out).unwrap();
+                String::from_utf8(out).unwrap()
+            };
+            assert_eq!(answer(&from_database), answer(&lake.snapshot), "{} {filters:?}", query.name);
+        }
+    }
+}
+
+#[test]
+fn the_database_answers_only_while_it_is_up_to_date() {
+    let mut lake = lake();
+    refreshed(&lake);
+    // A row that no part has tells the two apart.
+    connection::file(&lake.database())
+        .unwrap()
+        .execute_batch("INSERT INTO stored.usage BY NAME SELECT * REPLACE ('z' AS request_key) FROM stored.usage")
+        .unwrap();
+    lake.snapshot.database = Some(lake.database());
+    let requests = |lake: &MockLake, question| lake.rows(question, &Filters::default()).first().unwrap().clone();
+    assert!(requests(&lake, Question::Bundled("daily_cost")).starts_with("2026-11-01,claude,2,"));
+    assert_eq!(requests(&lake, Question::Sql("SELECT count(*) FROM requests")), "1");
+    lake.part("usage", "claude", "2026-11-01", 2, &OPUS.select("b"));
+    assert!(requests(&lake, Question::Bundled("daily_cost")).starts_with("2026-11-01,claude,2,2000000,"));
+    refreshed(&lake);
+    assert!(requests(&lake, Question::Bundled("daily_cost")).starts_with("2026-11-01,claude,3,"));
 }
