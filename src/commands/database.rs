@@ -26,6 +26,7 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
         lake_id: state.lake_id().to_owned(),
         generation: state.generation()?,
         parts: parts.collect(),
+        database: Some(layout.database()),
         ..LakeSnapshot::default()
     })
 }

@@ -21,12 +21,20 @@ pub(super) fn in_memory() -> Result<Connection> {
     prepared(connection)
 }
 
-/// The database in a file, made if it is not there.
-pub(super) fn file(path: &Path) -> Result<Connection> {
+/// Memory that a refresh may use, beside what DuckDB needs in any case: a run over some gigabytes of sessions then stays
+/// below 300 MiB, and takes no longer than without a limit.
+const REFRESH_MEMORY: &str = "'160MB'";
+
+/// The database in a file, to refresh it; made if it is not there. What does not fit into memory is spilled into `spill`.
+pub(super) fn file(path: &Path, spill: &Path) -> Result<Connection> {
     let config = config()?.with("storage_compatibility_version", STORAGE_VERSION).trying("choose a storage version")?;
     let connection = prepared(Connection::open_with_flags(path, config).trying(&format!("open {}", path.display()))?)?;
-    // Rows need not be stored in the order of the parts, which costs memory and time to keep.
+    // Rows need not be stored in the order of the parts, which costs memory and time to keep; and of many small parts one
+    // thread reads as many in the same time, with half of the buffers.
     set(&connection, "preserve_insertion_order", "false")?;
+    set(&connection, "threads", "1")?;
+    set(&connection, "memory_limit", REFRESH_MEMORY)?;
+    set(&connection, "temp_directory", &quoted(&spill.to_string_lossy()))?;
     Ok(connection)
 }
 

@@ -31,6 +31,12 @@ pub struct Target<'a> {
     pub scratch: &'a Path,
 }
 
+impl Target<'_> {
+    fn spill(&self) -> PathBuf {
+        self.scratch.join("spill")
+    }
+}
+
 /// What a refresh did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refreshed {
@@ -60,7 +66,7 @@ pub fn refresh(target: Target<'_>, lake: &LakeSnapshot) -> Result<Refreshed> {
     if !fs_err::exists(target.database)? {
         return build(target, lake, "there was none");
     }
-    let connection = match connection::file(target.database) {
+    let connection = match connection::file(target.database, &target.spill()) {
         Ok(connection) => connection,
         Err(error @ WarehouseError::WrongDuckDb { .. }) => return Err(error),
         Err(error) => return build(target, lake, &cannot_open(&error)),
@@ -143,7 +149,7 @@ fn build(target: Target<'_>, lake: &LakeSnapshot, reason: &str) -> Result<Refres
     let fresh = target.scratch.join("agentlake.duckdb");
     // What a killed run left behind.
     remove_with_log(&fresh)?;
-    let connection = connection::file(&fresh)?;
+    let connection = connection::file(&fresh, &target.spill())?;
     restrict(&fresh)?;
     let rows = in_transaction(&connection, || {
         stored::create_tables(&connection)?;

@@ -153,7 +153,7 @@ fn only_its_owner_can_read_it_and_nothing_lies_beside_it() {
 fn the_file_opens_in_older_duckdb() {
     let lake = lake();
     refreshed(&lake);
-    let connection = connection::file(&lake.database()).unwrap();
+    let connection = connection::file(&lake.database(), &lake.scratch().join("spill")).unwrap();
     let tags: String = connection
         .query_row("SELECT tags['storage_version'] FROM duckdb_databases() WHERE NOT internal", [], |row| row.get(0))
         .unwrap();
@@ -195,7 +195,7 @@ fn the_database_answers_only_while_it_is_up_to_date() {
     let mut lake = lake();
     refreshed(&lake);
     // A row that no part has tells the two apart.
-    connection::file(&lake.database())
+    connection::file(&lake.database(), &lake.scratch().join("spill"))
         .unwrap()
         .execute_batch("INSERT INTO stored.usage BY NAME SELECT * REPLACE ('z' AS request_key) FROM stored.usage")
         .unwrap();
