@@ -157,7 +157,7 @@ pub fn read<F: LineFold>(
     next.offset = start + consumed;
     if consumed > 0 {
         let done = bytes.get(..usize::try_from(consumed).unwrap_or(usize::MAX)).unwrap_or(&bytes);
-        next.tail_hash = tail_hash(&mut reader, source, start, done, next.offset, limits)?;
+        next.tail_hash = tail_hash(&mut reader, source, done, next.offset, limits)?;
     }
     let more = !ends_source && consumed > 0;
     next.settled = !more && (is_final || next.offset == next.stat.size);
@@ -288,20 +288,12 @@ fn on_event<F: LineFold>(event: Event<'_>, fold: &mut F, next: &mut Checkpoint, 
 }
 
 /// Hash of the bytes before the new offset; `done` are the ones read in this slice.
-fn tail_hash(
-    reader: &mut Reader,
-    source: &Source,
-    start: u64,
-    done: &[u8],
-    offset: u64,
-    limits: &ReadLimits,
-) -> io::Result<u64> {
+fn tail_hash(reader: &mut Reader, source: &Source, done: &[u8], offset: u64, limits: &ReadLimits) -> io::Result<u64> {
     let len = usize::try_from(offset.min(TAIL_BYTES)).unwrap_or_default();
     if let Some(tail) = done.len().checked_sub(len).and_then(|at| done.get(at..)) {
         return Ok(xxh3_64(tail));
     }
     // The slice is shorter than the tail: the rest stands before it.
-    let _ = start;
     let from = offset - len as u64;
     let bytes = match source.kind {
         SourceKind::Lines => reader.read(from, len as u64)?,

@@ -9,7 +9,7 @@ mod claude;
 mod codex;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::model::Rows;
 use crate::source::walk::Problem;
@@ -90,10 +90,4 @@ pub fn all() -> &'static [&'static dyn SourceAdapter] {
 #[must_use]
 pub fn by_slug(slug: &str) -> Option<&'static dyn SourceAdapter> {
     all().iter().copied().find(|adapter| adapter.info().slug == slug)
-}
-
-/// The last component of a path without `suffix`, where it ends so.
-#[must_use]
-pub fn stem<'a>(path: &'a Path, suffix: &str) -> Option<&'a str> {
-    path.file_name()?.to_str()?.strip_suffix(suffix)
 }

@@ -228,9 +228,9 @@ impl<'a> Settling<'a> {
     /// Settles the claims of one request, in order of rank and position.
     fn request(&mut self, request: RequestKey, entry: Option<&Entry>, candidates: &[Candidate<'a>]) {
         let counting = || candidates.iter().enumerate().filter(|(_, candidate)| candidate.placed.claim.never.is_none());
-        // Of equals the first stands: `max_by_key` would take the last.
-        let best = counting().rev_max();
-        let Some((best_at, best)) = best else {
+        // Of equals the first stands; `max_by_key` takes the last, so it is asked from the end.
+        let best = counting().rev().max_by_key(|(_, candidate)| candidate.placed.claim.standing);
+        let Some((best_at, &best)) = best else {
             for candidate in candidates {
                 self.copy(request, candidate, None);
             }
@@ -366,20 +366,6 @@ impl<'a> Settling<'a> {
                 &row,
             );
         }
-    }
-}
-
-/// Takes the first of the greatest.
-trait RevMax<'a> {
-    fn rev_max(self) -> Option<(usize, Candidate<'a>)>;
-}
-
-impl<'a: 'b, 'b, I: Iterator<Item = (usize, &'b Candidate<'a>)>> RevMax<'a> for I {
-    fn rev_max(self) -> Option<(usize, Candidate<'a>)> {
-        self.fold(None, |best: Option<(usize, Candidate<'a>)>, (at, candidate)| match best {
-            Some((_, held)) if held.placed.claim.standing >= candidate.placed.claim.standing => best,
-            _ => Some((at, *candidate)),
-        })
     }
 }
 

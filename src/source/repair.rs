@@ -83,7 +83,7 @@ impl Escape {
     }
 }
 
-/// The code unit of a `\uXXXX` escape at the start of `text`.
+/// The code unit of an escape of four hex digits at the start of `text`.
 fn code_unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
