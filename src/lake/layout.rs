@@ -58,6 +58,13 @@ impl Layout {
         self.staging().join(format!("b{batch:06}"))
     }
 
+    /// Where a part of a batch stands before it is published. Names of parts differ within a batch, so staging needs no
+    /// folders per table and day, which would have to be created, synced and removed again.
+    #[must_use]
+    pub fn staged(&self, batch: i64, part: &str) -> PathBuf {
+        self.staging_of(batch).join(part.rsplit('/').next().unwrap_or(part))
+    }
+
     /// The DuckDB database for notebooks.
     #[must_use]
     pub fn database(&self) -> PathBuf {
@@ -120,7 +127,7 @@ impl Layout {
     }
 }
 
-/// The path of a part below the lake's root (and below a batch's staging folder).
+/// The path of a part below the lake's root.
 #[must_use]
 pub fn part_path(lake_id: &str, table: &str, provider: &str, date: &str, batch: i64, number: usize) -> String {
     let lake = lake_id.get(..8).unwrap_or(lake_id);
