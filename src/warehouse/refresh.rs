@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use duckdb::Connection;
 
 use crate::model::tables::SCHEMA_VERSION;
-use crate::pricing::PriceTable;
 
 use super::objects::{self, OBJECTS};
 use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, prices, stored, time_zones};
@@ -126,18 +125,18 @@ fn loaded_batches(connection: &Connection) -> duckdb::Result<BTreeSet<i64>> {
 
 /// Whether a database holds just what this build would put into it for the lake.
 pub(super) fn is_current(connection: &Connection, lake: &LakeSnapshot) -> Result<bool> {
-    Ok(missing(connection, lake).is_ok_and(|missing| missing.is_empty()) && has_our_definitions(connection)?)
+    Ok(missing(connection, lake).is_ok_and(|missing| missing.is_empty()) && has_our_definitions(connection, lake)?)
 }
 
-fn has_our_definitions(connection: &Connection) -> Result<bool> {
+fn has_our_definitions(connection: &Connection, lake: &LakeSnapshot) -> Result<bool> {
     let stored: String = connection
         .query_row("SELECT definitions FROM stored.contents", [], |row| row.get(0))
         .trying("read what the database holds")?;
-    Ok(stored == definitions()?)
+    Ok(stored == definitions(lake)?)
 }
 
 fn add(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, missing: &BTreeSet<i64>) -> Result<Refreshed> {
-    if missing.is_empty() && has_our_definitions(connection)? {
+    if missing.is_empty() && has_our_definitions(connection, lake)? {
         return Ok(Refreshed::UpToDate);
     }
     let rows = in_transaction(connection, || fill(connection, lake, missing))?;
@@ -179,22 +178,25 @@ fn fill(connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -
     for batch in batches {
         connection.execute("INSERT INTO stored.batches VALUES (?)", [batch]).trying("note a batch")?;
     }
-    let table = PriceTable::builtin()?;
-    prices::create(connection)?;
-    prices::fill_prices(connection, table)?;
-    prices::fill_model_prices(connection, table, prices::uses_in_database(connection)?)?;
-    for object in OBJECTS {
-        connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+    let table = lake.price_table()?;
+    let meanings = prices::meanings(table, prices::uses_in_database(connection)?);
+    if !has_our_definitions(connection, lake)? {
+        prices::create(connection)?;
+        prices::fill_prices(connection, table, &table.keys())?;
+        for object in OBJECTS {
+            connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+        }
+        connection
+            .execute("UPDATE stored.contents SET definitions = ?", [definitions(lake)?])
+            .trying("note the definitions")?;
     }
-    connection
-        .execute("UPDATE stored.contents SET definitions = ?", [definitions()?])
-        .trying("note the definitions")?;
+    prices::fill_model_prices(connection, &meanings)?;
     Ok(rows)
 }
 
 /// Tells builds apart whose views, macros or prices differ.
-fn definitions() -> Result<String> {
-    Ok(format!("{} {}", objects::definitions(), PriceTable::builtin()?.fingerprint()))
+fn definitions(lake: &LakeSnapshot) -> Result<String> {
+    Ok(format!("{} {}", objects::definitions(), lake.price_table()?.fingerprint()))
 }
 
 fn in_transaction<T>(connection: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
