@@ -44,13 +44,23 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
 pub fn refresh(lake: &Lake, run: &RunSummary, prices: &PricesArgs) -> Result<Option<PricedRun>> {
     let database = lake.layout.database();
     let has_news = !run.batches.is_empty() || !lake.recovered.is_empty();
-    if !has_news && database.exists() {
+    let prices = priced_with(prices)?;
+    let hash = match &prices {
+        Some(table) => table.fingerprint().to_owned(),
+        None => PriceTable::builtin()?.fingerprint().to_owned(),
+    };
+    let hash_file = lake.layout.private().join("prices.hash");
+    // Other prices are news too: the database and the files beside it hold them.
+    let is_priced = fs_err::read_to_string(&hash_file).is_ok_and(|noted| noted == hash);
+    if !has_news && is_priced && database.exists() {
         return Ok(None);
     }
     let snapshot = snapshot(&lake.layout, &lake.state)?;
-    let snapshot = LakeSnapshot { prices: priced_with(prices)?, ..snapshot };
-    let target = Target { database: &database, scratch: &lake.layout.private() };
+    let snapshot = LakeSnapshot { prices, ..snapshot };
+    let folder = lake.layout.root().join("prices");
+    let target = Target { database: &database, scratch: &lake.layout.private(), prices: &folder };
     warehouse::refresh(target, &snapshot)?;
+    fs_err::write(&hash_file, hash)?;
     if run.added.requests == 0 {
         return Ok(None);
     }

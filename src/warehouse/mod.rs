@@ -19,6 +19,7 @@ mod connection;
 mod cost;
 mod missing;
 mod objects;
+mod price_files;
 mod prices;
 mod query;
 mod refresh;

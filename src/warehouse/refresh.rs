@@ -19,7 +19,7 @@ use duckdb::Connection;
 use crate::model::tables::SCHEMA_VERSION;
 
 use super::objects::{self, OBJECTS};
-use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, prices, stored, time_zones};
+use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, price_files, prices, stored, time_zones};
 
 /// Where the database is.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,8 @@ pub struct Target<'a> {
     pub database: &'a Path,
     /// A private folder on the same file system, where a new file is built.
     pub scratch: &'a Path,
+    /// Where the prices are written for other engines.
+    pub prices: &'a Path,
 }
 
 impl Target<'_> {
@@ -139,7 +141,7 @@ fn add(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, missing
     if missing.is_empty() && has_our_definitions(connection, lake)? {
         return Ok(Refreshed::UpToDate);
     }
-    let rows = in_transaction(connection, || fill(connection, lake, missing))?;
+    let rows = in_transaction(connection, || fill(target, connection, lake, missing))?;
     restrict(target.database)?;
     Ok(Refreshed::Added { batches: missing.len(), rows })
 }
@@ -153,7 +155,7 @@ fn build(target: Target<'_>, lake: &LakeSnapshot, reason: &str) -> Result<Refres
     let rows = in_transaction(&connection, || {
         stored::create_tables(&connection)?;
         create_lists(&connection, lake)?;
-        fill(&connection, lake, &lake.batches())
+        fill(target, &connection, lake, &lake.batches())
     })?;
     connection.close().map_err(|(_, error)| error).trying("close the new database")?;
     // A log beside the file belongs to the old one; DuckDB would replay it into the new.
@@ -173,7 +175,7 @@ fn create_lists(connection: &Connection, lake: &LakeSnapshot) -> Result<()> {
 }
 
 /// Adds rows, notes their batches, and renews what is computed from all rows.
-fn fill(connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
+fn fill(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
     let rows = stored::load(connection, lake, |batch| batches.contains(&batch))?;
     for batch in batches {
         connection.execute("INSERT INTO stored.batches VALUES (?)", [batch]).trying("note a batch")?;
@@ -191,6 +193,7 @@ fn fill(connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -
             .trying("note the definitions")?;
     }
     prices::fill_model_prices(connection, &meanings)?;
+    price_files::write(connection, table, target.prices, target.scratch)?;
     Ok(rows)
 }
 
