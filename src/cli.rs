@@ -134,7 +134,7 @@ pub struct PricesUpdateArgs {
     /// A price list in the form of LiteLLM, genai-prices or models.dev. Nothing is fetched.
     #[arg(long, value_name = "FILE")]
     pub from: PathBuf,
-    /// First day that changed prices hold [default: today].
+    /// First day that changed prices hold [default: from this instant on].
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub at: Option<chrono::NaiveDate>,
     /// Only say what would change.

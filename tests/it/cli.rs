@@ -37,6 +37,7 @@ fn help_of_the_program() {
       query    Ask a bundled question, or one of your own, over the lake
       sources  Show what was found where, and how much of it is new
       schema   Describe the tables: columns, types, units, meaning
+      prices   Look at prices, find models without one, check and update your own
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -73,6 +74,12 @@ fn help_of_export() {
 
           --no-duckdb
               Do not refresh agentlake.duckdb
+
+          --prices <FILE>
+              Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is
+              one]
+
+              [env: AGENTLAKE_PRICES]
 
           --threads <N>
               Threads that read and write [default: one per processor]
@@ -146,6 +153,25 @@ fn help_of_query() {
 
           --project <PATH>
               Only this project: its directory, or the end of it
+
+          --cost <COST>
+              Where costs come from
+
+              Possible values:
+              - auto:     What the tool reported, where it reported more than zero; else computed
+              - computed: From counters and prices alone
+              - reported: What the tool reported alone
+
+              [default: auto]
+
+          --prices-at <YYYY-MM-DD>
+              Price all history as if on this day
+
+          --prices <FILE>
+              Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is
+              one]
+
+              [env: AGENTLAKE_PRICES]
 
           --format <FORMAT>
               Form of the answer [default: by the name of --output, else table]

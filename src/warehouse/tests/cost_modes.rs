@@ -218,3 +218,25 @@ fn models_without_a_price_are_listed() {
     let rows: Vec<_> = missing.iter().map(|row| (row.model.as_str(), row.status.as_str(), row.requests)).collect();
     assert_eq!(rows, [("claude-opus-9", "unpriced", 1), ("auto", "estimated", 1)]);
 }
+
+/// Sums of floating point differ from run to run and with the number of threads; of decimals they do not.
+#[test]
+fn sums_are_the_same_in_every_run_and_with_any_number_of_threads() {
+    let mut lake = MockLake::new();
+    let many =
+        "SELECT 'k' || i AS event_id, 'k' || i AS request_key, 0 AS rev, 'counted' AS status, 'request' AS grain,
+            TIMESTAMP '2026-06-01 00:00:00' + to_seconds(i * 61) AS ts, 'anthropic' AS vendor,
+            ['claude-opus-4-6', 'claude-sonnet-5-5', 'claude-haiku-5-5'][i % 3 + 1] AS model,
+            i % 977 AS input_tokens, i * 7919 % 400000 AS cache_read_tokens, i * 31 % 9000 AS cache_write_1h_tokens,
+            i * 101 % 4000 AS output_tokens
+        FROM range(100000) AS numbers (i)";
+    lake.part("usage", "claude", "2026-06-01", 1, many);
+    let mut sums = std::collections::BTreeSet::new();
+    for run in 0..20 {
+        let threads = [1, 2, 8][run % 3];
+        let sql = format!("SET threads = {threads}; SELECT sum(cost_usd), count(*) FROM priced_requests");
+        sums.extend(lake.sql(&sql));
+    }
+    assert_eq!(sums.len(), 1, "{sums:?}");
+    assert!(sums.first().unwrap().ends_with(",100000"));
+}
