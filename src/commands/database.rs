@@ -1,6 +1,7 @@
 //! Between the lake's state and the warehouse: which parts count, and the database after an export.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -112,17 +113,18 @@ pub fn missing_prices(arguments: &PricesMissingArgs) -> Result<String> {
         let vendor = if row.vendor.is_empty() { String::new() } else { format!(" of {}", row.vendor) };
         let mode = if row.mode == "standard" { String::new() } else { format!(" in mode {}", row.mode) };
         let name = if row.model.is_empty() { "(no model recorded)" } else { &row.model };
-        text.push_str(&format!(
-            "{} {name}{vendor}{mode}: {} tokens in {} requests, {} to {}{}\n",
+        let _ = writeln!(
+            text,
+            "{} {name}{vendor}{mode}: {} tokens in {} requests, {} to {}{}",
             row.provider,
             count(u64::try_from(row.tokens).unwrap_or(0)),
             count(u64::try_from(row.requests).unwrap_or(0)),
             row.first_day,
             row.last_day,
             if row.status == "estimated" { "; estimated by the tool's fallback" } else { "" },
-        ));
+        );
         for key in near(&row.model) {
-            text.push_str(&format!("    near to it: {key}\n"));
+            let _ = writeln!(text, "    near to it: {key}");
         }
     }
     if missing.is_empty() {
@@ -130,7 +132,7 @@ pub fn missing_prices(arguments: &PricesMissingArgs) -> Result<String> {
     } else {
         text.push_str("\nA [[price]] or [[alias]] in prices.toml gives them one; `agentlake prices show MODEL` shows how a name is read.\n");
     }
-    text.push_str(&format!("\n{}\n", table.basis()));
+    let _ = writeln!(text, "\n{}", table.basis());
     Ok(text)
 }
 

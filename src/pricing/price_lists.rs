@@ -71,13 +71,6 @@ fn per_million(value: &Value) -> Option<Rate> {
 
 /// A row of LiteLLM's, if it is a vendor's own text model with a price. DeepSeek's hold the price of peak hours.
 fn litellm(name: &str, row: &Value) -> Option<Statement> {
-    let provider = row.get("litellm_provider")?.as_str()?;
-    let is_text = matches!(row.get("mode").and_then(Value::as_str), Some("chat" | "responses" | "completion"));
-    let vendor = vendor_named(provider).filter(|vendor| is_text && *vendor != "deepseek")?;
-    let model = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
-    if model.contains('/') || row.get("tiered_pricing").is_some() {
-        return None;
-    }
     const CLASSES: [&str; 5] = [
         "input_cost_per_token",
         "cache_read_input_token_cost",
@@ -85,6 +78,13 @@ fn litellm(name: &str, row: &Value) -> Option<Statement> {
         "cache_creation_input_token_cost_above_1hr",
         "output_cost_per_token",
     ];
+    let provider = row.get("litellm_provider")?.as_str()?;
+    let is_text = matches!(row.get("mode").and_then(Value::as_str), Some("chat" | "responses" | "completion"));
+    let vendor = vendor_named(provider).filter(|vendor| is_text && *vendor != "deepseek")?;
+    let model = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+    if model.contains('/') || row.get("tiered_pricing").is_some() {
+        return None;
+    }
     let mut bands = vec![(NO_PROMPT, CLASSES.map(|class| row.get(class).and_then(per_token)))];
     let limits = row.as_object()?.keys().filter_map(|field| {
         field.strip_prefix("input_cost_per_token_above_")?.strip_suffix("k_tokens")?.parse::<i64>().ok()
@@ -136,10 +136,9 @@ fn genai_provider(provider: &Value) -> Vec<Statement> {
         overs.dedup();
         let at = |class: &str, over: i64| {
             let value = prices.get(class)?;
-            let tiers = value.get("tiers").and_then(Value::as_array).into_iter().flatten();
-            let reached = tiers
-                .filter(|tier| tier.get("start").and_then(Value::as_i64).is_some_and(|start| start <= over))
-                .last();
+            let mut tiers = value.get("tiers").and_then(Value::as_array).into_iter().flatten();
+            let reached =
+                tiers.rfind(|tier| tier.get("start").and_then(Value::as_i64).is_some_and(|start| start <= over));
             per_million(reached.and_then(|tier| tier.get("price")).or_else(|| value.get("base")).unwrap_or(value))
         };
         let bands = [NO_PROMPT].into_iter().chain(overs).map(|over| (over, CLASSES.map(|class| at(class, over))));

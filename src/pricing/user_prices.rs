@@ -220,12 +220,9 @@ impl Fields<'_> {
     fn alias(&self) -> Result<Alias, PricingError> {
         self.only(&[&["name", "provider", "price_key", "mode", "source"][..], &SPAN].concat())?;
         let price_key = self.required("price_key")?;
-        let target = match Target::named(&price_key) {
-            Some(target @ Target::Price(_)) => target,
-            _ => {
-                let problem = format!("`{price_key}` is no price key; write it as \"vendor/model\"");
-                return Err(self.wrong(self.line("price_key"), problem));
-            }
+        let Some(target @ Target::Price(_)) = Target::named(&price_key) else {
+            let problem = format!("`{price_key}` is no price key; write it as \"vendor/model\"");
+            return Err(self.wrong(self.line("price_key"), problem));
         };
         self.named(target, self.text("mode")?)
     }

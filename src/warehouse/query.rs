@@ -139,10 +139,10 @@ fn basis(lake: &LakeSnapshot, sql: &str, filters: &Filters) -> Result<Option<Str
     }
     let mut basis = lake.price_table()?.basis().to_string();
     if let Some(day) = filters.prices_at {
-        basis.push_str(&format!(", all as on {day}"));
+        basis.extend([", all as on ", &day.to_string()]);
     }
     if filters.cost != CostMode::Auto {
-        basis.push_str(&format!(", costs {}", filters.cost.name()));
+        basis.extend([", costs ", filters.cost.name()]);
     }
     Ok(Some(basis))
 }

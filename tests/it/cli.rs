@@ -379,7 +379,7 @@ fn the_summary_has_these_keys() {
     let report = home.beside("report.json");
     let summary = home.export_with(&["--report", report.to_str().unwrap()]).expect_code(0).summary();
     let keys: Vec<&String> = summary.as_object().unwrap().keys().collect();
-    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read cost_added_usd issues lake part_bytes parts query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price warnings");
+    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read cost_added_usd issues lake part_bytes parts price_basis query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price warnings");
     let reported: Value = serde_json::from_slice(&fs_err::read(report).unwrap()).unwrap();
     assert_eq!(reported, summary);
     assert_eq!(summary["tokens_added"]["output_tokens"], 40);

@@ -176,7 +176,7 @@ fn a_users_prices_hold_in_sql() {
     let states = states(&lake, CostMode::Auto);
     assert_eq!((states[0].as_str(), states[4].as_str()), ("a-priced free 0.00", "e-unpriced priced 6.00"));
     let rows =
-        lake.sql("SELECT price_basis, match_kind FROM priced_requests WHERE request_key IN ('a-priced', 'e-unpriced')");
+        lake.sql("SELECT price_basis, match_kind FROM priced_requests WHERE request_key IN ('a-priced', 'e-unpriced') ORDER BY request_key");
     assert_eq!(rows, [",own_alias", "override,exact"]);
     assert_eq!(lake.sql("SELECT over FROM price_basis"), ["\"prices.toml (1 free model, 1 price)\""]);
 }
