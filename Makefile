@@ -6,6 +6,8 @@ SHELL := /bin/sh
 
 # Where `make install` puts bin/agentlake and lib/agentlake/.
 PREFIX ?= $(HOME)/.local
+# Folder with the price lists for `make prices`, if not in AGENTLAKE_PRICE_LISTS.
+PRICES ?=
 # More arguments for `agentlake export`, as in `make export ARGS="--lake /data/lake"`.
 ARGS ?=
 
@@ -56,6 +58,10 @@ fmt: ## Format the code
 .PHONY: interop
 interop: ## Compare what pyarrow, polars and DuckDB for Python read from a lake made of the fixtures
 	@$(with_duckdb) cargo build --release --bin agentlake $$features && scripts/interop
+
+.PHONY: prices
+prices: ## Make the price table anew from the public lists in AGENTLAKE_PRICE_LISTS (see src/pricing/data/NOTICES.md)
+	@python3 scripts/prices $(PRICES)
 
 .PHONY: ci
 ci: ## Run everything that continuous integration runs

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::summary::{ExportSummary, count, size};
+use super::summary::{ExportSummary, PricedRun, count, size};
 use super::{Ending, places};
 use crate::adapters::SourceAdapter;
 use crate::cli::{ExportArgs, SummaryFormat};
@@ -82,16 +82,16 @@ fn export(
 
 /// Brings the database up to date, and prices what was added.
 #[cfg(feature = "duckdb")]
-fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
+fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<PricedRun>> {
     if arguments.no_duckdb {
         return Ok(None);
     }
-    super::database::refresh(lake, run)
+    super::database::refresh(lake, run, &arguments.prices)
 }
 
 #[cfg(not(feature = "duckdb"))]
 #[allow(clippy::unnecessary_wraps, reason = "the same signature with and without DuckDB")]
-fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<(String, i64)>> {
+fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<PricedRun>> {
     Ok(None)
 }
 

@@ -6,7 +6,10 @@
 #[cfg(feature = "duckdb")]
 pub mod database;
 pub mod export;
+pub mod own_prices;
 pub mod places;
+mod price_updates;
+pub mod prices;
 #[cfg(feature = "duckdb")]
 pub mod query;
 pub mod schema;
@@ -41,6 +44,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
+        Command::Prices(arguments) => prices::run(arguments).map(|()| Ending::Done),
     }
 }
 

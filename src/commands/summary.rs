@@ -17,6 +17,17 @@ const COUNTERS: [&str; 7] = [
     "reasoning_tokens",
 ];
 
+/// What a run added to the bill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricedRun {
+    /// USD, decimal text, exact.
+    pub usd: String,
+    /// Tokens without a price, which are missing from it.
+    pub unpriced_tokens: i64,
+    /// The prices that were used.
+    pub basis: String,
+}
+
 /// What an export tells at its end.
 #[derive(Debug)]
 pub struct ExportSummary<'a> {
@@ -27,7 +38,7 @@ pub struct ExportSummary<'a> {
     /// Batches of an earlier run that this one finished.
     pub recovered: &'a [i64],
     /// Cost of what was added, USD, and tokens without a price; `None` where DuckDB was not asked.
-    pub cost: Option<(String, i64)>,
+    pub cost: Option<PricedRun>,
     /// Sentences that people should read.
     pub warnings: &'a [String],
 }
@@ -56,10 +67,13 @@ impl ExportSummary<'_> {
                 signed(output),
             ));
         }
-        if let Some((cost, unpriced)) = &self.cost {
-            let gap =
-                if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
-            lines.push(format!("cost added: ${} at list prices{gap}", cents(cost)));
+        if let Some(PricedRun { usd, unpriced_tokens, basis }) = &self.cost {
+            let gap = match unpriced_tokens {
+                0 => String::new(),
+                tokens => format!(" ({} tokens have no price)", signed(*tokens)),
+            };
+            lines.push(format!("cost added: ${} at list prices{gap}", cents(usd)));
+            lines.push(basis.clone());
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
@@ -95,8 +109,9 @@ impl ExportSummary<'_> {
             "rows": run.rows,
             "requests_added": run.added.requests,
             "tokens_added": added,
-            "cost_added_usd": self.cost.as_ref().map(|(cost, _)| cost),
-            "tokens_without_price": self.cost.as_ref().map(|(_, unpriced)| unpriced),
+            "cost_added_usd": self.cost.as_ref().map(|cost| &cost.usd),
+            "tokens_without_price": self.cost.as_ref().map(|cost| cost.unpriced_tokens),
+            "price_basis": self.cost.as_ref().map(|cost| &cost.basis),
             "issues": run.issues,
             "parts": run.parts,
             "part_bytes": run.part_bytes,

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::NaiveDate;
 
 use crate::model::tables::SCHEMA_VERSION;
+use crate::pricing::{PriceTable, PricingError};
 
 /// The committed parts of a lake.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +26,8 @@ pub struct LakeSnapshot {
     /// The database for notebooks, if the lake has one. Where it is up to date, bundled queries are answered from it, which
     /// is faster than opening hundreds of parts.
     pub database: Option<PathBuf>,
+    /// Prices to use, if not those that the build carries: a user's own are in there too.
+    pub prices: Option<Arc<PriceTable>>,
 }
 
 /// One Parquet file.
@@ -57,6 +61,17 @@ impl Part {
 }
 
 impl LakeSnapshot {
+    /// The prices to use.
+    ///
+    /// # Errors
+    /// The table that the build carries cannot be read.
+    pub fn price_table(&self) -> Result<&PriceTable, PricingError> {
+        match &self.prices {
+            Some(prices) => Ok(prices),
+            None => PriceTable::builtin(),
+        }
+    }
+
     /// The numbers of all batches.
     #[must_use]
     pub fn batches(&self) -> BTreeSet<i64> {

@@ -24,6 +24,8 @@ mod home;
 mod incremental;
 mod lake_rows;
 mod parquet_layout;
+#[cfg(feature = "duckdb")]
+mod prices;
 mod regression;
 mod resume;
 mod rollout;

@@ -77,6 +77,10 @@ impl MockLake {
         self.folder.path().join("agentlake.duckdb")
     }
 
+    pub fn prices(&self) -> PathBuf {
+        self.folder.path().join("prices")
+    }
+
     pub fn scratch(&self) -> PathBuf {
         let folder = self.folder.path().join("scratch");
         fs_err::create_dir_all(&folder).unwrap();

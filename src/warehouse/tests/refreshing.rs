@@ -14,7 +14,8 @@ fn lake() -> MockLake {
 }
 
 fn refreshed(lake: &MockLake) -> Refreshed {
-    refresh(Target { database: &lake.database(), scratch: &lake.scratch() }, &lake.snapshot).unwrap()
+    let target = Target { database: &lake.database(), scratch: &lake.scratch(), prices: &lake.prices() };
+    refresh(target, &lake.snapshot).unwrap()
 }
 
 /// Opened as a notebook does, without any of our settings.
@@ -123,7 +124,7 @@ fn a_failed_refresh_changes_nothing() {
     lake.part("usage", "claude", "2026-11-01", 2, &OPUS.select("b"));
     let broken = lake.snapshot.parts.last().unwrap().path.clone();
     fs_err::write(&broken, "not Parquet").unwrap();
-    let target = Target { database: &lake.database(), scratch: &lake.scratch() };
+    let target = Target { database: &lake.database(), scratch: &lake.scratch(), prices: &lake.prices() };
     refresh(target, &lake.snapshot).unwrap_err();
     assert_eq!(texts(&notebook(&lake), "SELECT request_key FROM usage"), ["{'request_key': a}"]);
     lake.snapshot.parts.pop();
