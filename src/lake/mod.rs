@@ -5,7 +5,9 @@
 
 pub mod arrow_schema;
 pub mod commit;
+pub mod compact;
 pub mod crash;
+pub mod disk;
 pub mod known;
 pub mod layout;
 pub mod ledger;
@@ -80,6 +82,26 @@ pub enum LakeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part was written by a newer version.
+    #[error("{path} has schema version {found}, and this agentlake knows {known}; update agentlake")]
+    NewerPart {
+        /// The part.
+        path: PathBuf,
+        /// Version found.
+        found: i64,
+        /// Newest version known here.
+        known: i64,
+    },
+    /// Parts merged into one are not what they were.
+    #[error(
+        "the parts of {partition} could not be merged without a difference ({what}); nothing was changed; please report it"
+    )]
+    Unequal {
+        /// Table, provider and day.
+        partition: String,
+        /// What differs.
+        what: String,
+    },
     /// A defect of agentlake itself.
     #[error("internal error: {0}; please report it")]
     Internal(&'static str),
@@ -106,7 +128,14 @@ impl Lake {
     /// # Errors
     /// Another run holds the lock, the state is missing or newer, or the file system refuses.
     pub fn open(root: &Path) -> Result<Self> {
-        let layout = Layout::new(root);
+        Self::open_at(Layout::new(root))
+    }
+
+    /// The same with a layout that changes files in its own way.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_at(layout: Layout) -> Result<Self> {
         layout.create()?;
         let lock = lock::WriterLock::take(&layout)?;
         if !layout.state_file().exists() && layout.has_parts()? {

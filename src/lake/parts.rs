@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::arrow_schema::{properties_of, schema_of};
-use super::layout::{Layout, create_private_dirs, part_path};
+use super::disk::{Disk, create_private_dirs, sync_all};
+use super::layout::{Layout, part_path};
 use super::state::Part;
 use super::{LakeError, Result, crash};
 use crate::model::tables::{RECORD_COLUMNS, SCHEMA_VERSION, TABLES, TableSpec};
@@ -20,8 +21,6 @@ use crate::model::time;
 
 /// Rows that are arranged at once.
 const CHUNK_ROWS: usize = 4096;
-/// How many files are synced at once: syncing waits for the disk, not for a processor.
-const SYNC_THREADS: usize = 16;
 
 /// Rows of one table read from one source.
 #[derive(Debug)]
@@ -65,8 +64,8 @@ pub fn write(
     host: &str,
     tables: &BTreeMap<&'static str, Vec<TableRows>>,
 ) -> Result<Vec<Part>> {
-    let staging = layout.staging_of(batch);
-    create_private_dirs(&staging)?;
+    let (disk, staging) = (layout.disk(), layout.staging_of(batch));
+    create_private_dirs(disk, &staging)?;
     let placed: Vec<(&'static TableSpec, &[TableRows], Vec<RowPlace>)> = tables
         .par_iter()
         .filter_map(|(name, sources)| {
@@ -89,11 +88,11 @@ pub fn write(
     let mut parts = jobs
         .par_iter()
         .with_max_len(1)
-        .map(|job| job.write(&staging, lake_id, batch, host))
+        .map(|job| job.write(disk, &staging, lake_id, batch, host))
         .collect::<Result<Vec<Part>>>()?;
     parts.sort_by(|left, right| left.path.cmp(&right.path));
     crash::point("written");
-    sync(&staging, &parts)?;
+    sync(disk, &staging, &parts)?;
     Ok(parts)
 }
 
@@ -139,15 +138,15 @@ fn places(sources: &[TableRows]) -> Vec<RowPlace> {
 }
 
 impl Job<'_> {
-    fn write(&self, staging: &Path, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
+    fn write(&self, disk: &dyn Disk, staging: &Path, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
         let Some(first) = self.rows.first() else { return Err(LakeError::Internal("a part without rows")) };
         let date = time::day_text(first.day);
         let path = part_path(lake_id, self.table.name, first.provider, &date, batch, self.number);
         let target = staging.join(&path);
         if let Some(folder) = target.parent() {
-            create_private_dirs(folder)?;
+            create_private_dirs(disk, folder)?;
         }
-        let file = HashingFile { file: create_private_file(&target)?, hash: Xxh3Default::new(), bytes: 0 };
+        let file = HashingFile::new(disk.create(&target)?);
         let properties = properties_of(self.table, lake_id, batch, self.rows.len(), |column| self.is_blank(column));
         let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {
@@ -161,9 +160,11 @@ impl Job<'_> {
             date,
             batch,
             rows: i64::try_from(self.rows.len()).unwrap_or(i64::MAX),
-            bytes: file.bytes,
-            xxh3: file.hash.digest128().to_le_bytes(),
+            bytes: file.bytes(),
+            xxh3: file.xxh3(),
             schema_version: SCHEMA_VERSION,
+            first_batch: batch,
+            last_batch: batch,
         })
     }
 
@@ -221,16 +222,28 @@ fn contiguous(rows: &[RowPlace]) -> Option<(usize, usize)> {
     neighbours.then_some((first.row as usize, rows.len()))
 }
 
-fn create_private_file(path: &Path) -> io::Result<fs_err::File> {
-    use fs_err::os::unix::fs::OpenOptionsExt as _;
-    fs_err::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 /// A file that hashes what is written to it.
-struct HashingFile {
-    file: fs_err::File,
+pub(super) struct HashingFile {
+    file: Box<dyn Write + Send>,
     hash: Xxh3Default,
     bytes: i64,
+}
+
+impl HashingFile {
+    /// Hashes what goes into `file` from here on.
+    pub(super) fn new(file: Box<dyn Write + Send>) -> Self {
+        Self { file, hash: Xxh3Default::new(), bytes: 0 }
+    }
+
+    /// Bytes written.
+    pub(super) fn bytes(&self) -> i64 {
+        self.bytes
+    }
+
+    /// xxh3-128 of what was written, little-endian.
+    pub(super) fn xxh3(&self) -> [u8; 16] {
+        self.hash.digest128().to_le_bytes()
+    }
 }
 
 impl Write for HashingFile {
@@ -246,31 +259,13 @@ impl Write for HashingFile {
 }
 
 /// Syncs the parts side by side, then each folder below staging.
-fn sync(staging: &Path, parts: &[Part]) -> Result<()> {
+pub(super) fn sync(disk: &dyn Disk, staging: &Path, parts: &[Part]) -> Result<()> {
     let files: Vec<PathBuf> = parts.iter().map(|part| staging.join(&part.path)).collect();
-    sync_all(&files)?;
+    sync_all(disk, &files)?;
     let mut folders = BTreeSet::new();
     for file in &files {
         folders.extend(file.ancestors().skip(1).take_while(|folder| folder.starts_with(staging)).map(Path::to_owned));
     }
     folders.extend(staging.parent().map(Path::to_owned));
-    sync_all(&folders.into_iter().collect::<Vec<_>>())
-}
-
-/// Makes files or folders durable, many at once.
-///
-/// # Errors
-/// One of them cannot be synced; then nothing that depends on it may be committed.
-pub fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    let share = paths.len().div_ceil(SYNC_THREADS).max(1);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = paths
-            .chunks(share)
-            .map(|paths| scope.spawn(|| paths.iter().try_for_each(|path| fs_err::File::open(path)?.sync_all())))
-            .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a sync ended early"))))
-    })?;
-    Ok(())
+    Ok(sync_all(disk, &folders.into_iter().collect::<Vec<_>>())?)
 }

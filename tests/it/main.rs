@@ -16,6 +16,7 @@
 
 mod bad_input;
 mod cli;
+mod compaction;
 mod corpus;
 mod crash;
 mod fixtures;
