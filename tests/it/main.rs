@@ -19,6 +19,8 @@ mod cli;
 mod compaction;
 mod corpus;
 mod crash;
+mod disks;
+mod faults;
 mod fixtures;
 mod fuzz;
 mod home;

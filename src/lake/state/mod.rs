@@ -87,9 +87,21 @@ impl State {
         let path = layout.state_file();
         let fail = |source| LakeError::State { path: path.clone(), source };
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags).map_err(fail)?;
-        connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(fail)?;
-        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
+        let open = |connection: Connection| {
+            connection.busy_timeout(std::time::Duration::from_secs(5))?;
+            let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            Ok((connection, version))
+        };
+        let (connection, version) = match Connection::open_with_flags(&path, flags).and_then(open) {
+            // A database in WAL mode needs files beside it, which a read-only medium refuses. Without a log nobody has left
+            // anything there to read, and nobody can write: the file is all there is.
+            Err(error) if is_refused(&error) && !has_log(&path) => {
+                Connection::open_with_flags(unchanging(&path), flags | rusqlite::OpenFlags::SQLITE_OPEN_URI)
+                    .and_then(open)
+                    .map_err(fail)?
+            }
+            opened => opened.map_err(fail)?,
+        };
         if version > STATE_VERSION {
             return Err(LakeError::NewerState { found: version, known: STATE_VERSION });
         }
@@ -174,6 +186,32 @@ impl State {
             .and_then(|mut statement| statement.query_map(parameters, read)?.collect())
             .map_err(self.fail())
     }
+}
+
+fn is_refused(error: &rusqlite::Error) -> bool {
+    let codes = [rusqlite::ErrorCode::CannotOpen, rusqlite::ErrorCode::ReadOnly];
+    error.sqlite_error_code().is_some_and(|code| codes.contains(&code))
+}
+
+fn has_log(path: &std::path::Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    fs_err::metadata(PathBuf::from(log)).is_ok_and(|log| log.len() > 0)
+}
+
+/// The URI by which SQLite takes a database for one that nobody changes.
+fn unchanging(path: &std::path::Path) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut uri = String::from("file:");
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02x}");
+        }
+    }
+    uri + "?immutable=1"
 }
 
 fn make_private(path: &std::path::Path) -> Result<()> {
