@@ -5,7 +5,7 @@
 //! - A part is never overwritten, and its name is never used again.
 //!
 //! ```text
-//! lake/.agentlake/staging/b000042/usage/provider=claude/date=2026-11-29/part-….parquet    1 written, 2 synced
+//! lake/.agentlake/staging/b000042/part-….parquet                              1 written, 2 synced
 //! lake/.agentlake/state.db                                                                3 committed: the commit point
 //! lake/usage/provider=claude/date=2026-11-29/part-….parquet                               4 renamed, folders synced
 //! lake/.agentlake/state.db                                                                5 published
@@ -108,7 +108,7 @@ fn publish(layout: &Layout, state: &mut State, batch: i64, parts: &[Part]) -> Re
         {
             create_private_dirs(disk, folder)?;
         }
-        let staged = staging.join(&part.path);
+        let staged = layout.staged(batch, &part.path);
         match disk.rename_new(&staged, &target) {
             Ok(()) => {}
             // An earlier run got this far.
@@ -152,9 +152,9 @@ pub fn recover(layout: &Layout, state: &mut State) -> Result<Vec<i64>> {
             continue;
         }
         let parts = state.parts_of(batch)?;
-        let staging = layout.staging_of(batch);
-        let is_whole =
-            parts.iter().all(|part| staging.join(&part.path).exists() || layout.root().join(&part.path).exists());
+        let is_whole = parts
+            .iter()
+            .all(|part| layout.staged(batch, &part.path).exists() || layout.root().join(&part.path).exists());
         if is_whole {
             publish(layout, state, batch, &parts)?;
             finished.push(batch);

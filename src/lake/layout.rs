@@ -73,11 +73,18 @@ impl Layout {
         self.staging().join(format!("b{batch:06}"))
     }
 
-    /// Where the file of a committed part is now: in its place, or still in staging if it is about to be moved.
+    /// Where the file of a compaction's part is now: in its place, or still in staging if it is about to be moved.
     #[must_use]
     pub fn locate(&self, part: &Part) -> PathBuf {
         let (place, staged) = (self.root.join(&part.path), self.staging_of(part.batch).join(&part.path));
         if !place.exists() && staged.exists() { staged } else { place }
+    }
+
+    /// Where a part of a batch stands before it is published. Names of parts differ within a batch, so staging needs no
+    /// folders per table and day, which would have to be created, synced and removed again.
+    #[must_use]
+    pub fn staged(&self, batch: i64, part: &str) -> PathBuf {
+        self.staging_of(batch).join(part.rsplit('/').next().unwrap_or(part))
     }
 
     /// The DuckDB database for notebooks.
@@ -141,7 +148,7 @@ impl Layout {
     }
 }
 
-/// The path of a part below the lake's root (and below a batch's staging folder).
+/// The path of a part below the lake's root.
 #[must_use]
 pub fn part_path(lake_id: &str, table: &str, provider: &str, date: &str, batch: i64, number: usize) -> String {
     let lake = lake_id.get(..8).unwrap_or(lake_id);

@@ -1,18 +1,20 @@
 //! Rows of a wave as Parquet parts: one per (table, provider, day), sorted by session and time, written to staging, synced.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder};
+use arrow::array::{
+    Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array,
+};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use parquet::arrow::ArrowWriter;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::arrow_schema::{properties_of, schema_of};
-use super::disk::{Disk, create_private_dirs, sync_all};
+use super::disk::{create_private_dirs, sync_all};
 use super::layout::{Layout, part_path};
 use super::state::Part;
 use super::{LakeError, Result, crash};
@@ -53,7 +55,7 @@ struct Job<'a> {
     number: usize,
 }
 
-/// Writes the rows of all tables into the staging folder of `batch`, and syncs files and folders.
+/// Writes the rows of all tables into the staging folder of `batch`, and syncs them.
 ///
 /// # Errors
 /// The file system refuses. What was written so far stays in staging.
@@ -64,8 +66,8 @@ pub fn write(
     host: &str,
     tables: &BTreeMap<&'static str, Vec<TableRows>>,
 ) -> Result<Vec<Part>> {
-    let (disk, staging) = (layout.disk(), layout.staging_of(batch));
-    create_private_dirs(disk, &staging)?;
+    let staging = layout.staging_of(batch);
+    create_private_dirs(layout.disk(), &staging)?;
     let placed: Vec<(&'static TableSpec, &[TableRows], Vec<RowPlace>)> = tables
         .par_iter()
         .filter_map(|(name, sources)| {
@@ -88,11 +90,13 @@ pub fn write(
     let mut parts = jobs
         .par_iter()
         .with_max_len(1)
-        .map(|job| job.write(disk, &staging, lake_id, batch, host))
+        .map(|job| job.write(layout, lake_id, batch, host))
         .collect::<Result<Vec<Part>>>()?;
     parts.sort_by(|left, right| left.path.cmp(&right.path));
     crash::point("written");
-    sync(disk, &staging, &parts)?;
+    let staged: Vec<PathBuf> = parts.iter().map(|part| layout.staged(batch, &part.path)).collect();
+    sync_all(layout.disk(), &staged)?;
+    sync_all(layout.disk(), &[staging, layout.staging()])?;
     Ok(parts)
 }
 
@@ -138,15 +142,11 @@ fn places(sources: &[TableRows]) -> Vec<RowPlace> {
 }
 
 impl Job<'_> {
-    fn write(&self, disk: &dyn Disk, staging: &Path, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
+    fn write(&self, layout: &Layout, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
         let Some(first) = self.rows.first() else { return Err(LakeError::Internal("a part without rows")) };
         let date = time::day_text(first.day);
         let path = part_path(lake_id, self.table.name, first.provider, &date, batch, self.number);
-        let target = staging.join(&path);
-        if let Some(folder) = target.parent() {
-            create_private_dirs(disk, folder)?;
-        }
-        let file = HashingFile::new(disk.create(&target)?);
+        let file = HashingFile::new(layout.disk().create(&layout.staged(batch, &path))?);
         let properties = properties_of(self.table, lake_id, batch, self.rows.len(), |column| self.is_blank(column));
         let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {
@@ -191,6 +191,11 @@ impl Job<'_> {
         let column = |at: usize| -> Result<ArrayRef> {
             let arrays: Vec<&ArrayRef> =
                 used.iter().filter_map(|&source| self.sources.get(source as usize)?.columns.get(at)).collect();
+            if let Some(first) = arrays.first()
+                && arrays.iter().all(|array| array.null_count() == array.len())
+            {
+                return Ok(new_null_array(first.data_type(), rows.len()));
+            }
             if let (Some((start, len)), [only]) = (run, arrays.as_slice()) {
                 return Ok(only.slice(start, len));
             }
@@ -256,16 +261,4 @@ impl Write for HashingFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-/// Syncs the parts side by side, then each folder below staging.
-pub(super) fn sync(disk: &dyn Disk, staging: &Path, parts: &[Part]) -> Result<()> {
-    let files: Vec<PathBuf> = parts.iter().map(|part| staging.join(&part.path)).collect();
-    sync_all(disk, &files)?;
-    let mut folders = BTreeSet::new();
-    for file in &files {
-        folders.extend(file.ancestors().skip(1).take_while(|folder| folder.starts_with(staging)).map(Path::to_owned));
-    }
-    folders.extend(staging.parent().map(Path::to_owned));
-    Ok(sync_all(disk, &folders.into_iter().collect::<Vec<_>>())?)
 }

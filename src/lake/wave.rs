@@ -129,9 +129,14 @@ pub struct WaveSummary {
 /// it, the next run finishes the batch.
 pub fn commit_wave(lake: &mut Lake, mut sources: Vec<ReadSource>, context: &WaveContext) -> Result<WaveSummary> {
     let batch = lake.state.next_batch()?;
-    known::drop_known(lake, &mut sources, context)?;
-    let settled = settle::settle(&sources, &lake.state)?;
-    let sessions = session_rows::of_wave(&lake.state, &sources)?;
+    let (settled, sessions) = lake.state.snapshot(|state| {
+        // A source read in slices may have got its row with the wave before, after this slice was planned.
+        for source in sources.iter_mut().filter(|source| source.id.is_none()) {
+            source.id = state.source_id(source.provider, &source.path)?;
+        }
+        known::drop_known(lake, &mut sources, context)?;
+        Ok((settle::settle(&sources, state)?, session_rows::of_wave(state, &sources)?))
+    })?;
 
     let mut tables: BTreeMap<&'static str, Vec<TableRows>> = BTreeMap::new();
     let mut place = |table: &TableSpec, source: &ReadSource, columns: Vec<ArrayRef>| {

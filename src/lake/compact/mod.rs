@@ -28,11 +28,14 @@ mod merge;
 mod output;
 pub mod publish;
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use rayon::prelude::*;
 
 pub use choose::{Choice, Partition};
 
-use super::parts;
+use super::disk::{create_private_dirs, sync_all};
 use super::state::Part;
 use super::{Lake, LakeError, Layout, Result, commit, crash};
 use crate::model::tables::{SCHEMA_VERSION, TABLES};
@@ -148,7 +151,7 @@ fn compact_group(lake: &mut Lake, partitions: &[Partition], now: i64) -> Result<
 fn stage(lake: &Lake, partitions: &[Partition], batch: i64) -> Result<Vec<Vec<Part>>> {
     let (layout, lake_id) = (&lake.layout, lake.state.lake_id());
     let staging = layout.staging_of(batch);
-    super::disk::create_private_dirs(layout.disk(), &staging)?;
+    create_private_dirs(layout.disk(), &staging)?;
     let mut order: Vec<(usize, &Partition)> = partitions.iter().enumerate().collect();
     // The largest first, so that no processor waits at the end for one that began late.
     order.sort_by_key(|(_, partition)| std::cmp::Reverse(partition.bytes()));
@@ -160,8 +163,20 @@ fn stage(lake: &Lake, partitions: &[Partition], batch: i64) -> Result<Vec<Vec<Pa
     fresh.sort_by_key(|(at, _)| *at);
     let fresh: Vec<Vec<Part>> = fresh.into_iter().map(|(_, parts)| parts).collect();
     crash::point("compaction-written");
-    parts::sync(layout.disk(), &staging, &fresh.concat())?;
+    sync(layout, &staging, &fresh.concat())?;
     Ok(fresh)
+}
+
+/// Syncs the parts side by side, then each folder below staging: they are exchanged as they are.
+fn sync(layout: &Layout, staging: &Path, parts: &[Part]) -> Result<()> {
+    let files: Vec<PathBuf> = parts.iter().map(|part| staging.join(&part.path)).collect();
+    sync_all(layout.disk(), &files)?;
+    let mut folders = BTreeSet::new();
+    for file in &files {
+        folders.extend(file.ancestors().skip(1).take_while(|folder| folder.starts_with(staging)).map(Path::to_owned));
+    }
+    folders.extend(staging.parent().map(Path::to_owned));
+    Ok(sync_all(layout.disk(), &folders.into_iter().collect::<Vec<_>>())?)
 }
 
 fn merge_partition(

@@ -148,6 +148,17 @@ impl State {
         }
     }
 
+    /// Reads many things at once: `read` sees the state as of one moment, and SQLite takes its locks once, not per statement.
+    ///
+    /// # Errors
+    /// What `read` returns, or SQLite's refusal.
+    pub fn snapshot<T>(&self, read: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.execute("BEGIN", ())?;
+        let result = read(self);
+        self.execute("COMMIT", ())?;
+        result
+    }
+
     fn fail(&self) -> impl Fn(rusqlite::Error) -> LakeError + '_ {
         |source| LakeError::State { path: self.path.clone(), source }
     }
