@@ -23,6 +23,8 @@ pub enum Command {
     Query(QueryArgs),
     /// Merge the parts of days that are over, and of days with many parts.
     Compact(CompactArgs),
+    /// Bring the rows of other lakes, from other machines, into this one.
+    Merge(MergeArgs),
     /// Show what was found where, and how much of it is new.
     Sources(SourcesArgs),
     /// Describe the tables: columns, types, units, meaning.
@@ -129,6 +131,30 @@ pub struct CompactArgs {
     /// Threads that read and write [default: one per processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+    /// No summary; errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  agentlake merge /mnt/laptop/lake\n  agentlake merge --lake /data/all laptop/lake desktop/lake"
+)]
+pub struct MergeArgs {
+    /// Folders of the lakes; they are only read.
+    #[arg(value_name = "LAKE", required = true)]
+    pub lakes: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Do not refresh agentlake.duckdb.
+    #[cfg(feature = "duckdb")]
+    #[arg(long)]
+    pub no_duckdb: bool,
     /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,

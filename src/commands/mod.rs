@@ -7,6 +7,7 @@ pub mod compact;
 #[cfg(feature = "duckdb")]
 pub mod database;
 pub mod export;
+pub mod merge;
 pub mod places;
 #[cfg(feature = "duckdb")]
 pub mod query;
@@ -41,6 +42,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         #[cfg(feature = "duckdb")]
         Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
         Command::Compact(arguments) => compact::run(arguments).map(|()| Ending::Done),
+        Command::Merge(arguments) => merge::run(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
     }

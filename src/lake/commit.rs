@@ -68,6 +68,11 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
         state.put_batch(batch, changes.parts, changes.now)?;
         let mut ids = Vec::with_capacity(changes.sources.len());
         for source in changes.sources {
+            if source.host.is_some() {
+                // 0 is no source of this lake, so whoever reads the session here looks for its rows first.
+                ids.push(0);
+                continue;
+            }
             let row = SourceRow {
                 id: source.id,
                 provider: source.provider,

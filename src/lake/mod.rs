@@ -12,6 +12,7 @@ pub mod known;
 pub mod layout;
 pub mod ledger;
 pub mod lock;
+pub mod merge;
 pub mod parts;
 pub mod session_rows;
 pub mod settle;
@@ -101,6 +102,20 @@ pub enum LakeError {
         partition: String,
         /// What differs.
         what: String,
+    },
+    /// Another lake cannot be merged into this one.
+    #[error("{path} cannot be merged: {reason}")]
+    CannotMerge {
+        /// The other lake.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Usage rows of a request that the ledger of their lake does not know.
+    #[error("the ledger of the lake does not know the request {request}; run `agentlake repair` on that lake")]
+    LedgerGap {
+        /// The request.
+        request: String,
     },
     /// A defect of agentlake itself.
     #[error("internal error: {0}; please report it")]

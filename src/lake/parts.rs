@@ -31,6 +31,8 @@ pub struct TableRows {
     pub provider: &'static str,
     /// The text of the `source_path` column.
     pub path: String,
+    /// The text of the `host` column, if it is not that of the batch.
+    pub host: Option<String>,
     /// [`RECORD_COLUMNS`], then the table's own.
     pub columns: Vec<ArrayRef>,
 }
@@ -207,7 +209,8 @@ impl Job<'_> {
             columns.push(column(at)?);
         }
         columns.push(Arc::new(Int64Array::from_value(batch, rows.len())));
-        columns.push(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(host, rows.len()))));
+        let host_of = |place: &RowPlace| self.sources.get(place.source as usize)?.host.as_deref();
+        columns.push(Arc::new(StringArray::from_iter_values(rows.iter().map(|place| host_of(place).unwrap_or(host)))));
         let mut paths = StringBuilder::new();
         for place in rows {
             paths.append_option(self.sources.get(place.source as usize).map(|source| source.path.as_str()));

@@ -36,6 +36,7 @@ fn help_of_the_program() {
       export   Bring everything new from this machine's agents into the lake
       query    Ask a bundled question, or one of your own, over the lake
       compact  Merge the parts of days that are over, and of days with many parts
+      merge    Bring the rows of other lakes, from other machines, into this one
       sources  Show what was found where, and how much of it is new
       schema   Describe the tables: columns, types, units, meaning
       help     Print this message or the help of the given subcommand(s)

@@ -67,6 +67,14 @@ impl LakeRows {
         self
     }
 
+    /// The same rows as if another machine had written them.
+    pub fn with_host(mut self, host: &str) -> Self {
+        for row in self.tables.values_mut().flatten() {
+            row.insert("host".to_owned(), host.into());
+        }
+        self
+    }
+
     /// Rows of a table.
     pub fn table(&self, name: &str) -> &[Row] {
         &self.tables[name]

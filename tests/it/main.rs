@@ -26,6 +26,8 @@ mod fuzz;
 mod home;
 mod incremental;
 mod lake_rows;
+mod merging;
+mod nightly;
 mod parquet_layout;
 mod regression;
 mod resume;

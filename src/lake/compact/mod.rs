@@ -23,7 +23,7 @@
 
 pub mod choose;
 mod digest;
-mod inputs;
+pub(super) mod inputs;
 mod merge;
 mod output;
 pub mod publish;
