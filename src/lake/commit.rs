@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::disk::{create_private_dirs, sync_all};
 use super::layout::Layout;
 use super::ledger::Entry;
-use super::session_rows::ChangedSession;
+use super::session_rows::{ChangedSession, NO_SOURCE};
 use super::state::{Part, SourceRow, State};
 use super::wave::ReadSource;
 use super::{Lake, LakeError, Result, compact, crash};
@@ -69,8 +69,7 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
         let mut ids = Vec::with_capacity(changes.sources.len());
         for source in changes.sources {
             if source.host.is_some() {
-                // 0 is no source of this lake, so whoever reads the session here looks for its rows first.
-                ids.push(0);
+                ids.push(NO_SOURCE);
                 continue;
             }
             let row = SourceRow {

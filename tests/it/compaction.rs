@@ -206,6 +206,24 @@ fn a_committed_compaction_whose_staging_is_lost_is_taken_back() {
     }
 }
 
+/// Where folders cannot be exchanged, one is moved aside and the other into its place; death can come between the two.
+#[test]
+fn a_folder_that_was_moved_aside_gets_its_successor() {
+    let home = Home::new();
+    Sessions::new().run(&home, 3);
+    let before = home.rows();
+    crash(&home, "compaction-committed");
+    let batch = parts(&home.lake()).iter().map(|part| part.batch).max().unwrap();
+    let folder = "messages/provider=claude/date=2026-05-02";
+    let aside = Layout::new(&home.lake()).staging_of(batch).join("replaced").join(folder);
+    fs_err::create_dir_all(aside.parent().unwrap()).unwrap();
+    fs_err::rename(home.lake().join(folder), &aside).unwrap();
+    let messages = agentlake_query(&home, "SELECT count(*) FROM messages");
+    assert_eq!(messages, before.table("messages").len().to_string(), "while a folder is missing");
+    assert_eq!(home.export().expect_code(0).summary()["rows"], serde_json::json!({}));
+    assert_compacted(&before, &home.rows(), "moved aside");
+}
+
 #[test]
 fn a_rewritten_or_copied_source_finds_its_rows_in_merged_parts() {
     let home = Home::new();

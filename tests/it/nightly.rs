@@ -156,7 +156,7 @@ fn while_looking(work: impl FnOnce(), look: impl Fn() + Sync) -> usize {
 #[test]
 fn readers_see_whole_batches_only() {
     let home = Home::new();
-    let rounds = nights();
+    let rounds = nights() / 4;
     let mut transcripts: Vec<Transcript> = (1..=6).map(|number| Transcript::with_turns(number, 1)).collect();
     let write = |transcripts: &[Transcript]| {
         for transcript in transcripts {
@@ -210,7 +210,7 @@ fn readers_see_whole_batches_only() {
 #[test]
 fn a_plain_glob_sees_no_row_twice() {
     let home = Home::new();
-    let rounds = nights() as u32;
+    let rounds = nights() as u32 / 4;
     let mut transcript = Transcript::with_turns(1, 1);
     home.write_old(&transcript.path(), transcript.text());
     home.export().expect_code(0);
