@@ -216,11 +216,12 @@ impl RecordingDisk {
     pub fn of(lake: &Path, forgets_folders: bool) -> Self {
         let base = lake.parent().unwrap().to_owned();
         let mut nodes = vec![Node::Folder { entries: BTreeMap::new() }];
+        let mut outermost = BTreeMap::new();
         if lake.exists() {
             let id = load(lake, &mut nodes);
-            let Node::Folder { entries } = &mut nodes[0] else { unreachable!() };
-            entries.insert(lake.file_name().unwrap().to_str().unwrap().to_owned(), id);
+            outermost.insert(lake.file_name().unwrap().to_str().unwrap().to_owned(), id);
         }
+        nodes[0] = Node::Folder { entries: outermost };
         let entries_of = |node: &Node| match node {
             Node::Folder { entries } => entries.clone(),
             Node::File { .. } => BTreeMap::new(),
@@ -311,9 +312,9 @@ impl RecordingDisk {
         for at in 0..step {
             match &memory.journal[at] {
                 Step::SyncFolder(folder) => {
-                    for earlier in 0..at {
-                        if let Step::Change(edits) = &memory.journal[earlier] {
-                            durable[earlier] |= edits.iter().any(|(touched, ..)| touched == folder);
+                    for (is_durable, earlier) in durable.iter_mut().zip(&memory.journal[..at]) {
+                        if let Step::Change(edits) = earlier {
+                            *is_durable |= edits.iter().any(|(touched, ..)| touched == folder);
                         }
                     }
                 }
@@ -326,9 +327,9 @@ impl RecordingDisk {
             Survivors::Some(seed) => Some(Random::new(seed)),
         };
         let mut survives = || random.as_mut().is_some_and(|random| random.below(2) == 0);
-        for at in 0..step {
-            let Step::Change(edits) = &memory.journal[at] else { continue };
-            if durable[at] || survives() {
+        for (step, is_durable) in memory.journal.iter().zip(durable) {
+            let Step::Change(edits) = step else { continue };
+            if is_durable || survives() {
                 for (folder, name, node) in edits {
                     match node {
                         Some(node) => folders[*folder].insert(name.clone(), *node),

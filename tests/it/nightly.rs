@@ -194,7 +194,7 @@ fn readers_see_whole_batches_only() {
             let answer = ask(&["--sql", sql]);
             let counts: Vec<u64> =
                 answer.lines().nth(1).unwrap().split(',').map(|count| count.parse().unwrap()).collect();
-            assert!(counts[0] == counts[1] && counts[0] % 6 == 0, "half a batch: {answer}");
+            assert!(counts[0] == counts[1] && counts[0].is_multiple_of(6), "half a batch: {answer}");
             let daily = ask(&["daily_cost"]);
             let requests: u64 =
                 daily.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap()).sum();
