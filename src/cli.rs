@@ -21,6 +21,10 @@ pub enum Command {
     /// Ask a bundled question, or one of your own, over the lake.
     #[cfg(feature = "duckdb")]
     Query(QueryArgs),
+    /// Merge the parts of days that are over, and of days with many parts.
+    Compact(CompactArgs),
+    /// Bring the rows of other lakes, from other machines, into this one.
+    Merge(MergeArgs),
     /// Show what was found where, and how much of it is new.
     Sources(SourcesArgs),
     /// Describe the tables: columns, types, units, meaning.
@@ -203,6 +207,12 @@ pub struct ExportArgs {
     /// No progress and no summary; errors only.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Leave the parts as they are, also where a day has many.
+    #[arg(long)]
+    pub no_compact: bool,
+    /// Name of this machine in the column `host`, from now on [default: the name it had when it first wrote to the lake].
+    #[arg(long, value_name = "NAME", env = "AGENTLAKE_HOST", hide_env_values = true, value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub host: Option<String>,
     /// If no session is found, read the sample sessions in this folder into a temporary lake instead.
     #[arg(long, value_name = "DIR", hide = true)]
     pub demo_if_empty: Option<PathBuf>,
@@ -216,6 +226,58 @@ pub enum SummaryFormat {
     Table,
     /// For programs.
     Json,
+}
+
+/// Arguments of `compact`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  agentlake compact\n  agentlake compact --provider claude --before 2026-11-01")]
+pub struct CompactArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Only these providers.
+    #[arg(long, value_name = "SLUG")]
+    pub provider: Vec<String>,
+    /// Only days before this one.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub before: Option<chrono::NaiveDate>,
+    /// Threads that read and write [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+    /// No summary; errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  agentlake merge /mnt/laptop/lake\n  agentlake merge --lake /data/all laptop/lake desktop/lake"
+)]
+pub struct MergeArgs {
+    /// Folders of the lakes; they are only read.
+    #[arg(value_name = "LAKE", required = true)]
+    pub lakes: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Do not refresh agentlake.duckdb.
+    #[cfg(feature = "duckdb")]
+    #[arg(long)]
+    pub no_duckdb: bool,
+    #[cfg(feature = "duckdb")]
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+    /// No summary; errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Arguments of `sources`.

@@ -1,6 +1,7 @@
 //! Between the lake's state and the warehouse: which parts count, and the database after an export.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -21,17 +22,27 @@ use super::{own_prices, places};
 /// # Errors
 /// The state cannot be read.
 pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
-    let parts = state.parts()?.into_iter().map(|part| Part {
-        path: layout.root().join(&part.path),
+    let listed = state.parts()?;
+    let merged_batches = if listed.iter().any(|part| part.first_batch < part.last_batch) {
+        state.batches()?.into_iter().collect()
+    } else {
+        BTreeSet::new()
+    };
+    // Asked after the parts: whatever is not under way by now has its files in place.
+    let under_way = state.unpublished()?;
+    let parts = listed.into_iter().map(|part| Part {
+        path: if under_way.contains(&part.batch) { layout.locate(&part) } else { layout.root().join(&part.path) },
         table: part.table,
         provider: part.provider,
-        batch: part.batch,
+        batch: part.last_batch,
+        first_batch: part.first_batch,
         schema_version: part.schema_version,
     });
     Ok(LakeSnapshot {
         lake_id: state.lake_id().to_owned(),
         generation: state.generation()?,
         parts: parts.collect(),
+        merged_batches,
         database: Some(layout.database()),
         ..LakeSnapshot::default()
     })
@@ -167,16 +178,47 @@ pub fn query(arguments: &QueryArgs) -> Result<()> {
         output: arguments.output.clone(),
     };
     let layout = Layout::new(&places::lake(&arguments.lake)?);
-    let lake = match (asked.asks(), layout.state_file().exists()) {
-        (false, _) => LakeSnapshot::default(),
-        (true, true) => {
-            let snapshot = snapshot(&layout, &State::open_read_only(&layout)?)?;
-            LakeSnapshot { prices: priced_with(&arguments.prices)?, ..snapshot }
-        }
-        (true, false) => anyhow::bail!(
+    if !asked.asks() {
+        return query::run(&asked, &LakeSnapshot::default(), &mut std::io::stdout().lock());
+    }
+    if !layout.state_file().exists() {
+        anyhow::bail!(
             "there is no lake in {}; run `agentlake export` first, or name one with --lake",
             places::short(layout.root())
-        ),
-    };
-    query::run(&asked, &lake, &mut std::io::stdout().lock())
+        );
+    }
+    let prices = priced_with(&arguments.prices)?;
+    let mut tries = 0;
+    loop {
+        let snapshot = snapshot(&layout, &State::open_read_only(&layout)?)?;
+        let lake = LakeSnapshot { prices: prices.clone(), ..snapshot };
+        let mut output = Output { out: std::io::stdout().lock(), is_begun: false };
+        let answered = query::run(&asked, &lake, &mut output);
+        tries += 1;
+        let is_outrun = || lake.parts.iter().any(|part| !part.path.exists());
+        // Compaction took parts away between the list and the reading; there is a new list now.
+        if answered.is_err() && !output.is_begun && tries < MAX_TRIES && is_outrun() {
+            continue;
+        }
+        return answered;
+    }
+}
+
+/// How often a query is asked again because compaction replaced its parts meanwhile.
+const MAX_TRIES: u32 = 10;
+
+/// Notes whether anything was written.
+struct Output<W> {
+    out: W,
+    is_begun: bool,
+}
+
+impl<W: std::io::Write> std::io::Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_begun = true;
+        self.out.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }

@@ -161,7 +161,8 @@ impl Pending {
 }
 
 impl RunSummary {
-    fn add(&mut self, wave: &WaveSummary) {
+    /// Adds what a wave did.
+    pub fn add(&mut self, wave: &WaveSummary) {
         self.batches.insert(wave.batch);
         self.parts += wave.parts;
         self.part_bytes += wave.bytes;

@@ -176,7 +176,7 @@ fn create_lists(connection: &Connection, lake: &LakeSnapshot) -> Result<()> {
 
 /// Adds rows, notes their batches, and renews what is computed from all rows.
 fn fill(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
-    let rows = stored::load(connection, lake, |batch| batches.contains(&batch))?;
+    let rows = stored::load(connection, lake, batches)?;
     for batch in batches {
         connection.execute("INSERT INTO stored.batches VALUES (?)", [batch]).trying("note a batch")?;
     }

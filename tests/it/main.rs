@@ -16,13 +16,18 @@
 
 mod bad_input;
 mod cli;
+mod compaction;
 mod corpus;
 mod crash;
+mod disks;
+mod faults;
 mod fixtures;
 mod fuzz;
 mod home;
 mod incremental;
 mod lake_rows;
+mod merging;
+mod nightly;
 mod parquet_layout;
 #[cfg(feature = "duckdb")]
 mod prices;
