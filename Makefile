@@ -31,7 +31,7 @@ test-bundled: ## Run all tests on a DuckDB compiled from source, without ICU (ha
 
 .PHONY: bench
 bench: ## Run the benchmarks; with AGENTLAKE_BENCH_HOME=DIR also compare with other tools on DIR
-	@$(with_duckdb) cargo bench $$features
+	@$(with_duckdb) cargo bench --bench hot_paths $$features
 	@if [ -n "$$AGENTLAKE_BENCH_HOME" ]; then benches/compare.sh; fi
 
 .PHONY: install

@@ -105,6 +105,7 @@ def contenders(arguments, home, lake, output):
     """What is run in a round, in this order."""
     agentlake, claude = str(arguments.agentlake), str(home.path / ".claude" / "projects")
     export = [agentlake, "export", "--quiet", "--no-duckdb", "--home", str(home.path), "--lake", str(lake)]
+    query = [agentlake, "query", "daily_cost", "--lake", str(lake)]
     folders = [str(folder) for folder in (home.path / ".claude", home.path / ".codex") if folder.is_dir()]
 
     def put_aside(folder):
@@ -133,7 +134,9 @@ def contenders(arguments, home, lake, output):
             accept=(0, 1),
             against=yardstick,
         ),
-        Contender("agentlake query daily_cost", [agentlake, "query", "daily_cost", "--lake", str(lake)], against=yardstick),
+        Contender("agentlake query daily_cost, from the parts", query, against=yardstick),
+        Contender("agentlake export, DuckDB database made", [part for part in export if part != "--no-duckdb"], against=yardstick),
+        Contender("agentlake query daily_cost, from the database", query, against=yardstick),
     ]
     return rows
 
