@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use agentlake::adapters;
 use agentlake::ingest::{self, RunOptions};
@@ -16,7 +16,7 @@ use agentlake::lake::{Lake, Layout, State};
 use agentlake::model::time::{DAY, day, day_text};
 use agentlake::source::Roots;
 
-use crate::home::{Home, age, agentlake, run};
+use crate::home::{Home, agentlake, run};
 use crate::lake_rows::LakeRows;
 use crate::transcript::Transcript;
 
@@ -92,8 +92,10 @@ fn write(home: &Home, night: &Night) {
     for (id, text) in lines {
         let path = format!(".claude/projects/-w-app/{id}.jsonl");
         let held = fs_err::read_to_string(home.path(&path)).unwrap_or_default();
-        home.write(&path, held + &text);
-        age(&home.path(&path));
+        let file = home.write(&path, held + &text);
+        // Else the files would be of a time after the run's, which no run trusts: all of them would be opened every night.
+        let written = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(night.now - hour / 2).unwrap());
+        fs_err::OpenOptions::new().write(true).open(file).unwrap().file().set_modified(written).unwrap();
     }
 }
 
