@@ -349,6 +349,7 @@ fn with_mounts(script: &str, arguments: &[&Path]) -> Option<crate::home::Run> {
     Some(run(command.env_remove("AGENTLAKE_CRASH_AT").env("HOME", arguments[0].parent().unwrap())))
 }
 
+#[cfg(feature = "duckdb")]
 #[test]
 fn a_lake_that_cannot_be_written_can_be_queried() {
     let scene = Scene::new(Work::LaterExport);

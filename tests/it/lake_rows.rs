@@ -68,6 +68,7 @@ impl LakeRows {
     }
 
     /// The same rows as if another machine had written them.
+    #[cfg(feature = "duckdb")]
     pub fn with_host(mut self, host: &str) -> Self {
         for row in self.tables.values_mut().flatten() {
             row.insert("host".to_owned(), host.into());

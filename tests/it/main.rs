@@ -16,6 +16,7 @@
 
 mod bad_input;
 mod cli;
+#[cfg(feature = "duckdb")]
 mod compaction;
 mod corpus;
 mod crash;
@@ -27,6 +28,7 @@ mod home;
 mod incremental;
 mod lake_rows;
 mod merging;
+#[cfg(feature = "duckdb")]
 mod nightly;
 mod parquet_layout;
 #[cfg(feature = "duckdb")]

@@ -239,3 +239,44 @@ fn signed(hash: u64) -> i64 {
 fn unsigned(value: i64) -> u64 {
     u64::from_ne_bytes(value.to_ne_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_of_the_first_version_is_read_as_it_is_and_brought_up_to_date_by_a_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path());
+        layout.create().unwrap();
+        let old = Connection::open(layout.state_file()).unwrap();
+        old.execute_batch(&format!(
+            "{} PRAGMA user_version = 1;
+             INSERT INTO lake VALUES ('0123456789abcdef', 1, 0);
+             INSERT INTO batches VALUES (1, 0, 1, 5), (2, 0, 0, 5);
+             INSERT INTO parts VALUES ('usage/a', 'usage', 'claude', '2026-11-01', 1, 5, 9, zeroblob(16), 1),
+                                      ('usage/b', 'usage', 'claude', '2026-11-01', 2, 5, 9, zeroblob(16), 1);",
+            STEPS[0]
+        ))
+        .unwrap();
+        drop(old);
+        let numbers = |state: &State| -> Vec<(i64, i64, i64)> {
+            state.parts().unwrap().iter().map(|part| (part.batch, part.first_batch, part.last_batch)).collect()
+        };
+        let read_only = State::open_read_only(&layout).unwrap();
+        assert_eq!((numbers(&read_only), read_only.newest_batch().unwrap().unwrap().batch), (vec![(1, 1, 1)], 1));
+        assert!(!read_only.is_compaction(1).unwrap());
+        drop(read_only);
+        let state = State::open(&layout).unwrap();
+        assert_eq!(numbers(&state), [(1, 1, 1)]);
+        assert_eq!(state.host("machine", "laptop").unwrap(), "laptop");
+        assert_eq!(state.host("machine", "dhcp-17").unwrap(), "laptop");
+        let version: i64 = state.one("PRAGMA user_version", ()).unwrap();
+        assert_eq!(version, STATE_VERSION);
+    }
+
+    #[test]
+    fn a_path_as_uri_is_unchanging_and_escaped() {
+        assert_eq!(unchanging(std::path::Path::new("/a b/x?#%.db")), "file:/a%20b/x%3f%23%25.db?immutable=1");
+    }
+}
