@@ -25,6 +25,8 @@ pub enum Command {
     Sources(SourcesArgs),
     /// Describe the tables: columns, types, units, meaning.
     Schema(SchemaArgs),
+    /// Look whether the lake is as it was committed; changes nothing.
+    Verify(VerifyArgs),
 }
 
 /// Which lake.
@@ -117,6 +119,36 @@ pub struct SourcesArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]
     pub roots: RootArgs,
+    /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code 1 if anything is wrong; each finding comes with its remedy.\n\nExamples:\n  agentlake verify\n  \
+                        agentlake verify --against-sources --format json"
+)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub roots: RootArgs,
+    /// Read every source again, in memory, and compare its rows and requests with the lake's.
+    #[arg(long)]
+    pub against_sources: bool,
+    /// Threads that read [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Source bytes that are read at once. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
+    pub wave_bytes: u64,
+    /// The bound that `export` was given. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
+    pub max_line_bytes: u64,
     /// Form of the answer.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,

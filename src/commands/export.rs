@@ -25,10 +25,7 @@ const WARN_DAYS: i64 = 3;
 /// # Errors
 /// Wrong arguments, another run, or a lake that cannot be written.
 pub fn run(arguments: &ExportArgs) -> Result<Ending> {
-    if let Some(threads) = arguments.threads {
-        // Fails only if a pool exists, which nothing before this line makes.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-    }
+    places::set_threads(arguments.threads);
     let root = places::lake(&arguments.lake)?;
     let adapters = places::adapters(&arguments.roots)?;
     let roots = places::roots(&arguments.roots)?;

@@ -1,6 +1,6 @@
 //! One file per subcommand, and how any of them ends.
 //!
-//! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run; 2 error or wrong usage;
+//! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run, or `verify` found something; 2 error or wrong usage;
 //! 3 another run holds the lock. A reader that closes the pipe early is no error.
 
 #[cfg(feature = "duckdb")]
@@ -12,6 +12,7 @@ pub mod query;
 pub mod schema;
 pub mod sources;
 mod summary;
+pub mod verify;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ pub enum Ending {
     Done,
     /// Done, but something could not be read.
     DoneWithUnreadable,
+    /// The lake was looked at, and something is wrong with it.
+    DoneWithFindings,
 }
 
 /// Runs the command of a command line.
@@ -40,6 +43,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         #[cfg(feature = "duckdb")]
         Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
+        Command::Verify(arguments) => verify::run(arguments),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
     }
 }
@@ -49,7 +53,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
 pub fn finish(result: Result<Ending>) -> ExitCode {
     match result {
         Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::DoneWithUnreadable) => ExitCode::from(1),
+        Ok(Ending::DoneWithUnreadable | Ending::DoneWithFindings) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "agentlake: {error:#}");

@@ -64,6 +64,14 @@ fn check_provider(flag: &str, provider: &str) -> Result<()> {
     bail!("{flag} {provider}: no such provider; there are {}", known.join(", "))
 }
 
+/// Makes the pool of threads that a command asked for, before anything else makes one.
+pub fn set_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // Fails only if a pool exists already; then the work is done by that one.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
+    }
+}
+
 /// The name of this machine, for the `host` column.
 #[must_use]
 pub fn host() -> String {

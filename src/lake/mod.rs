@@ -7,13 +7,19 @@ pub mod arrow_schema;
 pub mod commit;
 pub mod crash;
 pub mod known;
+pub mod lake_ids;
+pub mod lake_requests;
 pub mod layout;
 pub mod ledger;
 pub mod lock;
+pub mod part_file;
 pub mod parts;
+pub mod rebuilt;
 pub mod session_rows;
 pub mod settle;
 pub mod state;
+pub mod usage_sums;
+pub mod verify;
 pub mod wave;
 
 use std::path::{Path, PathBuf};
@@ -48,16 +54,24 @@ pub enum LakeError {
         /// Who it is, as far as known.
         holder: String,
     },
+    /// There is neither a state nor a part.
+    #[error("there is no lake in {path}; run `agentlake export` first, or name one with --lake")]
+    NoLake {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// Tables hold parts, but there is no state.
     #[error(
-        "{path} holds parts but its state (.agentlake/state.db) is gone; restore the state from a backup, or export into a new --lake"
+        "{path} holds parts but its state (.agentlake/state.db) is gone; restore it from a backup, or run `agentlake repair`, which makes it anew from the parts"
     )]
     StateMissing {
         /// The lake.
         path: PathBuf,
     },
     /// A part that the state does not know.
-    #[error("{path} is not a part of this lake; move it away, and run again")]
+    #[error(
+        "{path} is a file that the lake's state does not list; run `agentlake repair`, or move it away and run again"
+    )]
     ForeignPart {
         /// The file.
         path: PathBuf,
@@ -73,7 +87,9 @@ pub enum LakeError {
         known: i64,
     },
     /// A published part is gone or changed.
-    #[error("{path} is not as it was committed ({reason}); restore it from a backup, or export into a new --lake")]
+    #[error(
+        "{path} is not as it was committed ({reason}); restore it from a backup, or run `agentlake repair`, which reads its sources again"
+    )]
     DamagedPart {
         /// The part.
         path: PathBuf,

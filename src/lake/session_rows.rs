@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::wave::ReadSource;
 use super::{Result, State};
 use crate::model::SessionFacts;
-use crate::model::identity::id_of;
+use crate::model::identity::{Hex, id_of};
 use crate::model::tables::{SESSIONS, SessionsColumns, SessionsRow};
 use crate::source::json::write_string;
 
@@ -64,8 +64,14 @@ pub fn of_wave(state: &State, sources: &[ReadSource]) -> Result<SessionRows> {
     Ok(result)
 }
 
+/// The `event_id` of a session's rows.
+#[must_use]
+pub fn event_id_of(provider: &str, session_id: &str) -> Hex {
+    id_of(&[SESSIONS.name.as_bytes(), provider.as_bytes(), session_id.as_bytes()])
+}
+
 fn push(columns: &mut SessionsColumns, source: &ReadSource, session_id: &str, facts: &SessionFacts) {
-    let event_id = id_of(&[SESSIONS.name.as_bytes(), source.provider.as_bytes(), session_id.as_bytes()]);
+    let event_id = event_id_of(source.provider, session_id);
     let attributes = attributes(facts);
     let started_at = facts.started_at.unwrap_or(source.checkpoint.stat.mtime);
     let row = SessionsRow {
