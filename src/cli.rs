@@ -27,6 +27,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Look whether the lake is as it was committed; changes nothing.
     Verify(VerifyArgs),
+    /// Mend what verify finds, from the parts and from the sources that are still there.
+    Repair(RepairArgs),
 }
 
 /// Which lake.
@@ -150,6 +152,40 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
     pub max_line_bytes: u64,
     /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `repair`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing is deleted: what is no part of the lake goes to .agentlake/quarantine in the lake.\n\n\
+                        Examples:\n  agentlake repair\n  agentlake repair --lake /data/lake --format json"
+)]
+pub struct RepairArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub roots: RootArgs,
+    /// Keep each line as it stood in rows that are read again, as `export --raw` does.
+    #[arg(long)]
+    pub raw: bool,
+    /// Do not refresh agentlake.duckdb.
+    #[cfg(feature = "duckdb")]
+    #[arg(long)]
+    pub no_duckdb: bool,
+    /// Threads that read and write [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Source bytes per batch. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
+    pub wave_bytes: u64,
+    /// The bound that `export` was given. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
+    pub max_line_bytes: u64,
+    /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,
 }

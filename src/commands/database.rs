@@ -52,6 +52,16 @@ pub fn refresh(lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
     Ok(Some((usd, unpriced_tokens)))
 }
 
+/// Brings `agentlake.duckdb` up to date with a lake that was repaired or rebuilt.
+///
+/// # Errors
+/// The state or the database cannot be read or written.
+pub fn reload(lake: &Lake) -> Result<()> {
+    let snapshot = snapshot(&lake.layout, &lake.state)?;
+    warehouse::refresh(Target { database: &lake.layout.database(), scratch: &lake.layout.private() }, &snapshot)?;
+    Ok(())
+}
+
 /// `agentlake query` with its command line.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ pub mod export;
 pub mod places;
 #[cfg(feature = "duckdb")]
 pub mod query;
+pub mod repair;
 pub mod schema;
 pub mod sources;
 mod summary;
@@ -44,6 +45,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Repair(arguments) => repair::run(arguments),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
     }
 }

@@ -113,7 +113,9 @@ fn cents(usd: &str) -> &str {
     usd.get(..end).unwrap_or(usd)
 }
 
-fn path_text(path: &Path) -> String {
+/// A path for programs.
+#[must_use]
+pub fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 

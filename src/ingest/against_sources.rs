@@ -1,7 +1,7 @@
 //! `agentlake verify --against-sources`: reads every source again, as an export without a lake would, and compares rows and
 //! requests both ways.
 //!
-//! Nothing is written: checkpoints of slices and the ledger stand in a scratch state. Of what was read only ids and sums are
+//! Nothing is written: the ledger stands in a scratch state. Of what was read only ids and sums are
 //! kept, so memory is that of a wave and some bytes per row of the lake.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,7 +11,7 @@ use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 
 use super::plan::{Plan, Work};
-use super::read::{Outcome, WaveRead, read_wave};
+use super::read::{Outcome, WaveRead, read_wave, with_checkpoints};
 use super::run::RunOptions;
 use crate::adapters::{SourceAdapter, append_only};
 use crate::lake::lake_ids::{LakeIds, ROW_TABLES};
@@ -19,7 +19,7 @@ use crate::lake::lake_requests::LakeRequests;
 use crate::lake::part_file::id;
 use crate::lake::session_rows::event_id_of;
 use crate::lake::settle::settle;
-use crate::lake::state::{SourceMark, SourceRow};
+use crate::lake::state::SourceMark;
 use crate::lake::verify::{Audit, Finding, FindingKind};
 use crate::lake::wave::ReadSource;
 use crate::lake::{Layout, Result, State};
@@ -190,14 +190,14 @@ impl Comparison {
             if wave.is_empty() {
                 return Ok(());
             }
+            let tasks = with_checkpoints(wave, &self.ledger)?;
             let mut sources = Vec::new();
-            for WaveRead { outcome, rest } in read_wave(wave, &self.ledger, &limits, false)? {
-                let is_left = rest.is_some();
+            for WaveRead { outcome, rest } in read_wave(&tasks, &limits, false) {
                 if let Some(rest) = rest {
                     plan.work.push_front(rest);
                 }
                 match outcome {
-                    Outcome::Read(read) => sources.push((*read, is_left)),
+                    Outcome::Read(read) => sources.push(*read),
                     Outcome::Failed(_, problem) => {
                         audit.notes.push(format!("{} {}", problem.path.display(), problem.reason));
                     }
@@ -205,13 +205,11 @@ impl Comparison {
                 }
             }
             self.wave(sources)?;
-            plan.name_new_sources(&self.ledger)?;
         }
     }
 
     /// Compares the rows of a wave, and settles its claims in the scratch ledger.
-    fn wave(&mut self, sources: Vec<(ReadSource, bool)>) -> Result<()> {
-        let (mut sources, is_left): (Vec<ReadSource>, Vec<bool>) = sources.into_iter().unzip();
+    fn wave(&mut self, mut sources: Vec<ReadSource>) -> Result<()> {
         for source in &mut sources {
             let mark = self.marks.get(&source.path);
             let end = mark.map_or(i64::MAX, |mark| i64::try_from(mark.offset).unwrap_or(i64::MAX));
@@ -223,21 +221,7 @@ impl Comparison {
         }
         let settled = settle(&sources, &self.ledger)?;
         self.remember_natives(&sources, settled.entries.iter().map(|entry| entry.request));
-        let checkpoints = sources.iter().zip(is_left).filter(|(_, is_left)| *is_left).map(|(source, _)| source);
-        self.ledger.transaction(|ledger| {
-            for source in checkpoints {
-                let row = SourceRow {
-                    id: source.id,
-                    provider: source.provider,
-                    path: &source.path,
-                    checkpoint: &source.checkpoint,
-                    was_rewritten: false,
-                    read_at: 0,
-                };
-                ledger.put_source(&row, 1)?;
-            }
-            ledger.put_requests(&settled.entries, false, 1)
-        })
+        self.ledger.transaction(|ledger| ledger.put_requests(&settled.entries, false, 1))
     }
 
     fn rows(&mut self, source: &ReadSource, end: i64) {

@@ -4,6 +4,7 @@
 //! no JSON; it takes [`crate::model::Rows`] and gives parts. `docs/protocol.md` tells what survives which fault.
 
 pub mod arrow_schema;
+pub mod carry;
 pub mod commit;
 pub mod crash;
 pub mod known;
@@ -15,6 +16,8 @@ pub mod lock;
 pub mod part_file;
 pub mod parts;
 pub mod rebuilt;
+pub mod recollect;
+pub mod repair;
 pub mod session_rows;
 pub mod settle;
 pub mod state;
@@ -85,6 +88,12 @@ pub enum LakeError {
         found: i64,
         /// Newest version known here.
         known: i64,
+    },
+    /// A part was written by a newer version.
+    #[error("{path} was written by a newer version of agentlake; update agentlake")]
+    NewerPart {
+        /// The part.
+        path: PathBuf,
     },
     /// A published part is gone or changed.
     #[error(

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array,
+};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use parquet::arrow::ArrowWriter;
 use rayon::prelude::*;
@@ -144,7 +146,11 @@ impl Job<'_> {
         let Some(first) = self.rows.first() else { return Err(LakeError::Internal("a part without rows")) };
         let date = time::day_text(first.day);
         let path = part_path(lake_id, self.table.name, first.provider, &date, batch, self.number);
-        let file = HashingFile { file: create_private_file(&layout.staged(batch, &path))?, hash: Xxh3Default::new(), bytes: 0 };
+        let file = HashingFile {
+            file: create_private_file(&layout.staged(batch, &path))?,
+            hash: Xxh3Default::new(),
+            bytes: 0,
+        };
         let properties = properties_of(self.table, lake_id, batch, self.rows.len(), |column| self.is_blank(column));
         let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {

@@ -39,6 +39,12 @@ pub fn is_rebuilt(entry: &Entry) -> bool {
     origin(entry) != Origin::Settled
 }
 
+/// Whether an entry made from rows has all its revisions.
+#[must_use]
+pub fn is_whole(entry: &Entry) -> bool {
+    origin(entry) == Origin::Whole
+}
+
 fn origin(entry: &Entry) -> Origin {
     match entry.standing.class {
         0.. => Origin::Settled,

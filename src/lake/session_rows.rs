@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::wave::ReadSource;
 use super::{Result, State};
-use crate::model::SessionFacts;
 use crate::model::identity::{Hex, id_of};
 use crate::model::tables::{SESSIONS, SessionsColumns, SessionsRow};
+use crate::model::{SessionFacts, TitleRank};
 use crate::source::json::write_string;
 
 /// Session rows of a wave.
@@ -56,12 +56,22 @@ pub fn of_wave(state: &State, sources: &[ReadSource]) -> Result<SessionRows> {
         if before.as_ref() == Some(&facts) {
             continue;
         }
-        if let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
+        let is_new = before.is_none_or(|before| shown(&before) != shown(&facts));
+        if is_new && let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
             push(columns, read, session_id, &facts);
         }
         result.changed.push(ChangedSession { provider, session_id: session_id.to_owned(), owner, source, facts });
     }
     Ok(result)
+}
+
+/// The facts as far as a row shows them: how good a title is, and whether the project is only the directory, it does not.
+fn shown(facts: &SessionFacts) -> SessionFacts {
+    SessionFacts {
+        project: facts.project.clone().or_else(|| facts.cwd.clone()),
+        title: facts.title.clone().map(|(_, title)| (TitleRank::FirstPrompt, title)),
+        ..facts.clone()
+    }
 }
 
 /// The `event_id` of a session's rows.

@@ -39,6 +39,8 @@ pub struct ReadSource {
     pub was_rewritten: bool,
     /// Whether this was the last slice of such a reading, and the first was in this run too.
     pub reread_ends: bool,
+    /// Whether only its name was known: the state was made anew, and the lake may have all of its rows.
+    pub was_unknown: bool,
     /// Columns of `messages`, `tool_calls`, `tool_results` and `issues`; empty where there are no rows.
     pub tables: BTreeMap<&'static str, Vec<ArrayRef>>,
     /// Usage claims.
@@ -85,6 +87,7 @@ impl ReadSource {
             checkpoint,
             was_rewritten: false,
             reread_ends: false,
+            was_unknown: false,
             tables,
             claims: std::mem::take(&mut rows.claims),
             claim_rows,

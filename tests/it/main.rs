@@ -26,6 +26,7 @@ mod incremental;
 mod lake_rows;
 mod parquet_layout;
 mod regression;
+mod repair;
 mod resume;
 mod rollout;
 mod soak;

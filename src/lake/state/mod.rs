@@ -6,6 +6,7 @@
 
 mod audit;
 mod batches;
+mod rebuild;
 mod requests;
 mod sources;
 
