@@ -57,7 +57,8 @@ pub struct RootArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  agentlake export\n  agentlake export --lake /data/lake --provider claude --quiet\n  \
-                        agentlake export --source claude=/backup/projects --format json"
+                        agentlake export --source claude=/backup/projects --format json\n  \
+                        agentlake export --rebuild"
 )]
 pub struct ExportArgs {
     #[command(flatten)]
@@ -85,6 +86,10 @@ pub struct ExportArgs {
     /// Only say what would be read.
     #[arg(long)]
     pub dry_run: bool,
+    /// Read everything again into a new lake that takes the place of the old one when it is whole. Rows of sources that are
+    /// gone are carried over.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub rebuild: bool,
     /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::summary::{ExportSummary, count, size};
-use super::{Ending, places};
+use super::{Ending, places, rebuild};
 use crate::adapters::SourceAdapter;
 use crate::cli::{ExportArgs, SummaryFormat};
 use crate::ingest::plan::FoundSource;
@@ -37,6 +37,9 @@ pub fn run(arguments: &ExportArgs) -> Result<Ending> {
     if arguments.dry_run {
         return dry_run(arguments, &adapters, &roots, &root);
     }
+    if arguments.rebuild && root.exists() {
+        return rebuild::run(arguments, &adapters, &roots, &root);
+    }
     export(arguments, &adapters, &roots, &root)
 }
 
@@ -47,13 +50,7 @@ fn export(
     root: &Path,
 ) -> Result<Ending> {
     let mut lake = Lake::open(root)?;
-    let options = RunOptions {
-        wave_bytes: arguments.wave_bytes,
-        max_line_bytes: arguments.max_line_bytes,
-        keep_raw: arguments.raw,
-        host: places::host(),
-        now: chrono::Utc::now().timestamp_micros(),
-    };
+    let options = options(arguments);
     let progress = progress_bar(arguments);
     let warnings = std::cell::RefCell::new(Vec::new());
     let run = crate::ingest::run(
@@ -71,15 +68,32 @@ fn export(
     let run = run?;
     let cost = refresh(arguments, &lake, &run)?;
     let warnings = warnings.into_inner();
-    let summary =
-        ExportSummary { layout: &lake.layout, run: &run, recovered: &lake.recovered, cost, warnings: &warnings };
+    let summary = ExportSummary {
+        layout: &lake.layout,
+        run: &run,
+        recovered: &lake.recovered,
+        cost,
+        warnings: &warnings,
+        carried: None,
+    };
     report(arguments, &summary)?;
     Ok(if run.met_unreadable() { Ending::DoneWithUnreadable } else { Ending::Done })
 }
 
+/// How the run reads, by the command line.
+pub(super) fn options(arguments: &ExportArgs) -> RunOptions {
+    RunOptions {
+        wave_bytes: arguments.wave_bytes,
+        max_line_bytes: arguments.max_line_bytes,
+        keep_raw: arguments.raw,
+        host: places::host(),
+        now: chrono::Utc::now().timestamp_micros(),
+    }
+}
+
 /// Brings the database up to date, and prices what was added.
 #[cfg(feature = "duckdb")]
-fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
+pub(super) fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
     if arguments.no_duckdb {
         return Ok(None);
     }
@@ -88,11 +102,11 @@ fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Opti
 
 #[cfg(not(feature = "duckdb"))]
 #[allow(clippy::unnecessary_wraps, reason = "the same signature with and without DuckDB")]
-fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<(String, i64)>> {
+pub(super) fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<(String, i64)>> {
     Ok(None)
 }
 
-fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
+pub(super) fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
     if let Some(file) = &arguments.report {
         fs_err::write(file, format!("{:#}\n", summary.as_json())).context("the --report file cannot be written")?;
     }
@@ -107,7 +121,7 @@ fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
     Ok(())
 }
 
-fn progress_bar(arguments: &ExportArgs) -> ProgressBar {
+pub(super) fn progress_bar(arguments: &ExportArgs) -> ProgressBar {
     let hidden = arguments.quiet || !io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(0), target);

@@ -9,6 +9,7 @@ pub mod export;
 pub mod places;
 #[cfg(feature = "duckdb")]
 pub mod query;
+pub mod rebuild;
 pub mod repair;
 pub mod schema;
 pub mod sources;

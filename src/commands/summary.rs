@@ -17,6 +17,17 @@ const COUNTERS: [&str; 7] = [
     "reasoning_tokens",
 ];
 
+/// What a rebuild carried over from the old lake.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried {
+    /// Rows in all, also of sources that were rewritten or not read this time.
+    pub rows: u64,
+    /// Rows of sources that are gone from disk.
+    pub vanished_rows: u64,
+    /// Those sources.
+    pub vanished_sources: u64,
+}
+
 /// What an export tells at its end.
 #[derive(Debug)]
 pub struct ExportSummary<'a> {
@@ -28,6 +39,8 @@ pub struct ExportSummary<'a> {
     pub recovered: &'a [i64],
     /// Cost of what was added, USD, and tokens without a price; `None` where DuckDB was not asked.
     pub cost: Option<(String, i64)>,
+    /// What a rebuild carried over; `None` for a plain export.
+    pub carried: Option<Carried>,
     /// Sentences that people should read.
     pub warnings: &'a [String],
 }
@@ -63,6 +76,14 @@ impl ExportSummary<'_> {
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
+        }
+        if let Some(Carried { rows, vanished_rows, vanished_sources }) = self.carried {
+            lines.push(format!(
+                "{} rows carried over, {} of them of {} sources that are gone from disk",
+                count(rows),
+                count(vanished_rows),
+                count(vanished_sources)
+            ));
         }
         for batch in self.recovered {
             lines.push(format!("finished batch {batch} of a run that was killed"));
@@ -100,6 +121,9 @@ impl ExportSummary<'_> {
             "issues": run.issues,
             "parts": run.parts,
             "part_bytes": run.part_bytes,
+            "carried_rows": self.carried.map(|carried| carried.rows),
+            "vanished_rows": self.carried.map(|carried| carried.vanished_rows),
+            "vanished_sources": self.carried.map(|carried| carried.vanished_sources),
             "recovered_batches": self.recovered,
             "warnings": self.warnings,
             "query": self.layout.glob("usage"),

@@ -21,6 +21,7 @@ pub mod repair;
 pub mod session_rows;
 pub mod settle;
 pub mod state;
+pub mod successor;
 pub mod usage_sums;
 pub mod verify;
 pub mod wave;
@@ -89,6 +90,20 @@ pub enum LakeError {
         /// Newest version known here.
         known: i64,
     },
+    /// Something stands where a rebuild would make the new lake.
+    #[error("{path} is in the way of the new lake; move it away and run again")]
+    InTheWay {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A lake that is not sound is to be rebuilt.
+    #[error(
+        "{path} is not as it was committed (see `agentlake verify`); run `agentlake repair` before --rebuild, so that no row is lost"
+    )]
+    NotSound {
+        /// The lake.
+        path: PathBuf,
+    },
     /// A part was written by a newer version.
     #[error("{path} was written by a newer version of agentlake; update agentlake")]
     NewerPart {
@@ -131,9 +146,11 @@ impl Lake {
     /// # Errors
     /// Another run holds the lock, the state is missing or newer, or the file system refuses.
     pub fn open(root: &Path) -> Result<Self> {
+        successor::put_back(root)?;
         let layout = Layout::new(root);
         layout.create()?;
         let lock = lock::WriterLock::take(&layout)?;
+        successor::clear(&fs_err::canonicalize(root)?)?;
         if !layout.state_file().exists() && layout.has_parts()? {
             return Err(LakeError::StateMissing { path: layout.root().to_owned() });
         }

@@ -25,6 +25,7 @@ mod home;
 mod incremental;
 mod lake_rows;
 mod parquet_layout;
+mod rebuild;
 mod regression;
 mod repair;
 mod resume;
