@@ -26,7 +26,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub fn fingerprint(path: &Path) -> Result<(i64, [u8; 16])> {
     let mut file = fs_err::File::open(path)?;
     let mut hash = Xxh3Default::new();
-    let mut buffer = vec![0; BUFFER_BYTES];
+    let expected = usize::try_from(file.metadata()?.len()).unwrap_or(BUFFER_BYTES);
+    // One more than the file, so that a small one is read and found to end at once.
+    let mut buffer = vec![0; expected.saturating_add(1).min(BUFFER_BYTES)];
     let mut bytes = 0_i64;
     loop {
         let count = file.read(&mut buffer)?;
@@ -164,8 +166,20 @@ pub fn integer(column: &Int64Array, row: usize) -> Option<i64> {
 /// An `event_id` as a number; what is no id of 32 hex digits gives the hash of its text.
 #[must_use]
 pub fn id(event_id: &str) -> u128 {
-    let number = (event_id.len() == 32).then(|| u128::from_str_radix(event_id, 16).ok()).flatten();
-    number.unwrap_or_else(|| xxh3_128(event_id.as_bytes()))
+    let digits = event_id.as_bytes();
+    let digit = |letter: u8| match letter {
+        b'0'..=b'9' => letter - b'0',
+        b'a'..=b'f' => letter - b'a' + 10,
+        _ => 0xff,
+    };
+    // Several times as fast as parsing a number, which was a tenth of `verify`.
+    let (mut number, mut seen) = (0_u128, 0_u8);
+    for &letter in digits {
+        let value = digit(letter);
+        seen |= value;
+        number = (number << 4) | u128::from(value & 0xf);
+    }
+    if digits.len() == 32 && seen != 0xff { number } else { xxh3_128(digits) }
 }
 
 /// Half of an id: enough to find one among the rows of a lake, in half the room.
@@ -205,6 +219,15 @@ mod tests {
             "other/provider=claude/date=2026-11-29/part-01234567-b000042-0007.parquet",
         ] {
             assert!(PartName::parse(Path::new(strange)).is_none(), "{strange}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_its_number_and_anything_else_a_hash() {
+        let text = "0123456789abcdef00000000000000ff";
+        assert_eq!(id(text), 0x0123_4567_89ab_cdef_0000_0000_0000_00ff);
+        for other in ["", "ff", "0123456789abcdef00000000000000f\u{e4}", "0123456789ABCDEF00000000000000FF"] {
+            assert_eq!(id(other), xxh3_128(other.as_bytes()), "{other}");
         }
     }
 
