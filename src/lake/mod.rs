@@ -137,7 +137,7 @@ pub struct Lake {
     pub state: State,
     /// Batches that a killed run had committed and this one finished.
     pub recovered: Vec<i64>,
-    _lock: lock::WriterLock,
+    lock: lock::WriterLock,
 }
 
 impl Lake {
@@ -156,6 +156,6 @@ impl Lake {
         }
         let mut state = State::open(&layout)?;
         let recovered = commit::recover(&layout, &mut state)?;
-        Ok(Self { layout, state, recovered, _lock: lock })
+        Ok(Self { layout, state, recovered, lock })
     }
 }

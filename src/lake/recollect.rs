@@ -25,6 +25,8 @@ pub struct Recollection {
     pub sources: BTreeSet<(String, String)>,
     /// Paths that could not be taken, by provider and path, with the reason.
     pub problems: BTreeMap<(String, String), String>,
+    /// Rows by the batch that they say.
+    pub batches: BTreeMap<i64, i64>,
     /// The newest row of each session, by provider and id.
     pub sessions: BTreeMap<(String, String), RecalledSession>,
     requests: HashMap<RequestKey, RecalledRequest>,
@@ -76,7 +78,7 @@ impl Recollection {
     fn part(&mut self, layout: &Layout, part: &Part) -> Result<()> {
         let reader = PartReader::open(&layout.root().join(&part.path))?;
         let is_whole = [SESSIONS.name, USAGE.name, ISSUES.name].contains(&part.table.as_str());
-        let batches = if is_whole { reader.all()? } else { reader.columns(&["source_path"])? };
+        let batches = if is_whole { reader.all()? } else { reader.columns(&["source_path", "batch"])? };
         for rows in batches {
             let rows = rows?;
             self.paths(&rows, part);
@@ -90,6 +92,9 @@ impl Recollection {
     }
 
     fn paths(&mut self, rows: &RecordBatch, part: &Part) {
+        for batch in integers(rows, "batch").into_iter().flatten().flatten() {
+            *self.batches.entry(batch).or_default() += 1;
+        }
         let Some(paths) = texts(rows, "source_path") else { return };
         let (kinds, details) = (texts(rows, "kind"), texts(rows, "detail"));
         let is_problem = |kind: &str| {

@@ -266,7 +266,7 @@ impl Successor {
         let Self { old, lake, .. } = self;
         let (root, beside) = (old.layout.root().to_owned(), lake.layout.root().to_owned());
         mark(&old.layout)?;
-        let (old_lock, new_lock) = (old._lock, lake._lock);
+        let (old_lock, new_lock) = (old.lock, lake.lock);
         // A database must not be open while its path changes: its log is found by name.
         drop((old.state, lake.state));
         sync_all(&[beside.clone(), lake.layout.private(), old.layout.private()])?;
@@ -363,7 +363,8 @@ fn move_into(path: &Path, folder: &Path) -> Result<()> {
 
 fn remove(path: &Path) -> Result<()> {
     let is_folder = fs_err::symlink_metadata(path)?.is_dir();
-    Ok(if is_folder { fs_err::remove_dir_all(path)? } else { fs_err::remove_file(path)? })
+    let removed = if is_folder { fs_err::remove_dir_all(path) } else { fs_err::remove_file(path) };
+    Ok(removed?)
 }
 
 fn mark(layout: &Layout) -> Result<()> {

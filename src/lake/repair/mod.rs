@@ -87,7 +87,7 @@ pub fn repair(root: &Path, findings: &Findings, host: &str, now: i64) -> Result<
     }
     repaired.quarantined = quarantine.moved;
     repaired.vanished = vanished(&layout, &kept)?;
-    Ok((Lake { layout, state, recovered, _lock: lock }, repaired))
+    Ok((Lake { layout, state, recovered, lock }, repaired))
 }
 
 /// Opens the state; one that cannot be used goes to quarantine, and an empty one takes its place.

@@ -39,7 +39,7 @@ impl State {
             // Whoever holds a copy of the rows must read all of them again, whichever generation it knows.
             let generation = state.generation()?.max(now / 1_000_000).saturating_add(1);
             state.execute("UPDATE lake SET lake_id = ?1, generation = ?2", (lake_id, generation))?;
-            let newest = state.rebuild_batches(is_own, parts, now)?;
+            let newest = state.rebuild_batches(is_own, parts, &recollection.batches, now)?;
             let sources = state.rebuild_sources(recollection, newest)?;
             state.rebuild_sessions(recollection, &sources)?;
             state.rebuild_requests(recollection, newest)?;
@@ -52,11 +52,12 @@ impl State {
     }
 
     /// Batches and parts. Returns the newest batch.
-    fn rebuild_batches(&self, is_own: bool, parts: &[Part], now: i64) -> Result<i64> {
+    fn rebuild_batches(&self, is_own: bool, parts: &[Part], rows: &BTreeMap<i64, i64>, now: i64) -> Result<i64> {
         let known: Vec<(i64, i64)> =
             self.all("SELECT batch, committed_at FROM batches", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let known: HashMap<i64, i64> = if is_own { known.into_iter().collect() } else { HashMap::new() };
-        let mut by_batch: BTreeMap<i64, Vec<Part>> = known.keys().map(|&batch| (batch, Vec::new())).collect();
+        let mut by_batch: BTreeMap<i64, Vec<Part>> =
+            known.keys().chain(rows.keys()).map(|&batch| (batch, Vec::new())).collect();
         for part in parts {
             by_batch.entry(part.batch).or_default().push(part.clone());
         }
@@ -68,6 +69,9 @@ impl State {
         self.execute("DELETE FROM batches", ())?;
         for (batch, parts) in by_batch {
             self.put_batch(batch, &parts, known.get(&batch).copied().unwrap_or(now))?;
+            // A part may hold rows of other batches than the one that published it.
+            let rows = rows.get(&batch).copied().unwrap_or(0);
+            self.execute("UPDATE batches SET rows = ?2 WHERE batch = ?1", (batch, rows))?;
         }
         self.execute("UPDATE batches SET published = 1", ())?;
         Ok(newest)
