@@ -55,6 +55,12 @@ pub fn check(
     audit: &mut Audit,
 ) -> Result<AgainstSources> {
     let mut result = AgainstSources::default();
+    if audit.findings.has(FindingKind::MissingPart) || audit.findings.has(FindingKind::DamagedPart) {
+        audit
+            .notes
+            .push("the sources were not compared, since parts are not whole; run `agentlake repair` first".to_owned());
+        return Ok(result);
+    }
     if !state.unpublished()?.is_empty() {
         audit
             .notes

@@ -9,7 +9,7 @@ use std::path::Path;
 use arrow::array::{Array as _, AsArray as _, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use super::Result;
@@ -93,7 +93,9 @@ impl PartReader {
     /// The file cannot be read, or is no Parquet file.
     pub fn open(path: &Path) -> Result<Self> {
         let file = fs_err::File::open(path)?.into_parts().0;
-        Ok(Self { builder: ParquetRecordBatchReaderBuilder::try_new(file)? })
+        // The types come from the Parquet schema alone: reading a damaged copy of the Arrow schema panics.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        Ok(Self { builder: ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)? })
     }
 
     /// Rows by the footer.
