@@ -31,6 +31,10 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Look at prices, find models without one, check and update your own.
     Prices(PricesCommandArgs),
+    /// Look whether the lake is as it was committed; changes nothing.
+    Verify(VerifyArgs),
+    /// Mend what verify finds, from the parts and from the sources that are still there.
+    Repair(RepairArgs),
 }
 
 /// Which lake.
@@ -167,7 +171,8 @@ pub struct RootArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  agentlake export\n  agentlake export --lake /data/lake --provider claude --quiet\n  \
-                        agentlake export --source claude=/backup/projects --format json"
+                        agentlake export --source claude=/backup/projects --format json\n  \
+                        agentlake export --rebuild"
 )]
 pub struct ExportArgs {
     #[command(flatten)]
@@ -198,6 +203,10 @@ pub struct ExportArgs {
     /// Only say what would be read.
     #[arg(long)]
     pub dry_run: bool,
+    /// Read everything again into a new lake that takes the place of the old one when it is whole. Rows of sources that are
+    /// gone are carried over.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub rebuild: bool,
     /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,
@@ -293,6 +302,74 @@ pub struct SourcesArgs {
     #[allow(missing_docs, reason = "documented on the type")]
     pub roots: RootArgs,
     /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code 1 if anything is wrong; each finding comes with its remedy.\n\nExamples:\n  agentlake verify\n  \
+                        agentlake verify --against-sources --format json"
+)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub roots: RootArgs,
+    /// Read every source again, in memory, and compare its rows and requests with the lake's.
+    #[arg(long)]
+    pub against_sources: bool,
+    /// Threads that read [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Source bytes that are read at once. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
+    pub wave_bytes: u64,
+    /// The bound that `export` was given. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
+    pub max_line_bytes: u64,
+    /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `repair`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing is deleted: what is no part of the lake goes to .agentlake/quarantine in the lake.\n\n\
+                        Examples:\n  agentlake repair\n  agentlake repair --lake /data/lake --format json"
+)]
+pub struct RepairArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub roots: RootArgs,
+    /// Keep each line as it stood in rows that are read again, as `export --raw` does.
+    #[arg(long)]
+    pub raw: bool,
+    /// Do not refresh agentlake.duckdb.
+    #[cfg(feature = "duckdb")]
+    #[arg(long)]
+    pub no_duckdb: bool,
+    #[cfg(feature = "duckdb")]
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    /// Threads that read and write [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Source bytes per batch. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
+    pub wave_bytes: u64,
+    /// The bound that `export` was given. Accepts K, M and G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
+    pub max_line_bytes: u64,
+    /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,
 }

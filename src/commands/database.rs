@@ -147,6 +147,20 @@ pub fn missing_prices(arguments: &PricesMissingArgs) -> Result<String> {
     Ok(text)
 }
 
+/// Brings `agentlake.duckdb` up to date with a lake that was repaired or rebuilt.
+///
+/// # Errors
+/// The state or the database cannot be read or written.
+pub fn reload(lake: &Lake, prices: &PricesArgs) -> Result<()> {
+    // An empty run brings no batches; that nothing is noted of the prices makes the database be looked at all the same.
+    let noted = lake.layout.private().join("prices.hash");
+    if noted.exists() {
+        fs_err::remove_file(noted)?;
+    }
+    refresh(lake, &RunSummary::default(), prices)?;
+    Ok(())
+}
+
 /// `agentlake query` with its command line.
 ///
 /// # Errors

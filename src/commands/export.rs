@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::summary::{ExportSummary, PricedRun, count, size};
-use super::{Ending, places};
+use super::{Ending, places, rebuild};
 use crate::adapters::SourceAdapter;
 use crate::cli::{ExportArgs, SummaryFormat};
 use crate::ingest::plan::FoundSource;
@@ -27,10 +27,7 @@ const WARN_DAYS: i64 = 3;
 /// # Errors
 /// Wrong arguments, another run, or a lake that cannot be written.
 pub fn run(arguments: &ExportArgs) -> Result<Ending> {
-    if let Some(threads) = arguments.threads {
-        // Fails only if a pool exists, which nothing before this line makes.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-    }
+    places::set_threads(arguments.threads);
     let root = places::lake(&arguments.lake)?;
     let adapters = places::adapters(&arguments.roots)?;
     let roots = places::roots(&arguments.roots)?;
@@ -42,6 +39,9 @@ pub fn run(arguments: &ExportArgs) -> Result<Ending> {
     if arguments.dry_run {
         return dry_run(arguments, &adapters, &roots, &root);
     }
+    if arguments.rebuild && root.exists() {
+        return rebuild::run(arguments, &adapters, &roots, &root);
+    }
     export(arguments, &adapters, &roots, &root)
 }
 
@@ -52,13 +52,7 @@ fn export(
     root: &Path,
 ) -> Result<Ending> {
     let mut lake = Lake::open(root)?;
-    let options = RunOptions {
-        wave_bytes: arguments.wave_bytes,
-        max_line_bytes: arguments.max_line_bytes,
-        keep_raw: arguments.raw,
-        host: places::host(arguments.host.as_deref(), &lake.state)?,
-        now: chrono::Utc::now().timestamp_micros(),
-    };
+    let options = options(arguments, places::host(arguments.host.as_deref(), &lake.state)?);
     let before = lake.state.newest_batch()?;
     let progress = progress_bar(arguments);
     let warnings = std::cell::RefCell::new(Vec::new());
@@ -87,6 +81,7 @@ fn export(
         recovered: &lake.recovered,
         cost,
         compacted,
+        carried: None,
         warnings: &warnings,
     };
     report(arguments, &summary)?;
@@ -109,9 +104,20 @@ fn compact(
     compact::compact(lake, &due, now, &|_| {})
 }
 
+/// How the run reads, by the command line.
+pub(super) fn options(arguments: &ExportArgs, host: String) -> RunOptions {
+    RunOptions {
+        wave_bytes: arguments.wave_bytes,
+        max_line_bytes: arguments.max_line_bytes,
+        keep_raw: arguments.raw,
+        host,
+        now: chrono::Utc::now().timestamp_micros(),
+    }
+}
+
 /// Brings the database up to date, and prices what was added.
 #[cfg(feature = "duckdb")]
-fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<PricedRun>> {
+pub(super) fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<PricedRun>> {
     if arguments.no_duckdb {
         return Ok(None);
     }
@@ -120,11 +126,11 @@ fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Opti
 
 #[cfg(not(feature = "duckdb"))]
 #[allow(clippy::unnecessary_wraps, reason = "the same signature with and without DuckDB")]
-fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<PricedRun>> {
+pub(super) fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<PricedRun>> {
     Ok(None)
 }
 
-fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
+pub(super) fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
     if let Some(file) = &arguments.report {
         fs_err::write(file, format!("{:#}\n", summary.as_json())).context("the --report file cannot be written")?;
     }
@@ -139,7 +145,7 @@ fn report(arguments: &ExportArgs, summary: &ExportSummary<'_>) -> Result<()> {
     Ok(())
 }
 
-fn progress_bar(arguments: &ExportArgs) -> ProgressBar {
+pub(super) fn progress_bar(arguments: &ExportArgs) -> ProgressBar {
     let hidden = arguments.quiet || !io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(0), target);

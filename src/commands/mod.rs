@@ -1,6 +1,6 @@
 //! One file per subcommand, and how any of them ends.
 //!
-//! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run; 2 error or wrong usage;
+//! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run, or `verify` found something; 2 error or wrong usage;
 //! 3 another run holds the lock. A reader that closes the pipe early is no error.
 
 pub mod compact;
@@ -14,9 +14,12 @@ mod price_updates;
 pub mod prices;
 #[cfg(feature = "duckdb")]
 pub mod query;
+pub mod rebuild;
+pub mod repair;
 pub mod schema;
 pub mod sources;
 mod summary;
+pub mod verify;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -33,6 +36,8 @@ pub enum Ending {
     Done,
     /// Done, but something could not be read.
     DoneWithUnreadable,
+    /// The lake was looked at, and something is wrong with it.
+    DoneWithFindings,
 }
 
 /// Runs the command of a command line.
@@ -47,6 +52,8 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         Command::Compact(arguments) => compact::run(arguments).map(|()| Ending::Done),
         Command::Merge(arguments) => merge::run(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
+        Command::Verify(arguments) => verify::run(arguments),
+        Command::Repair(arguments) => repair::run(arguments),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
         Command::Prices(arguments) => prices::run(arguments).map(|()| Ending::Done),
     }
@@ -57,7 +64,7 @@ pub fn run(cli: &Cli) -> Result<Ending> {
 pub fn finish(result: Result<Ending>) -> ExitCode {
     match result {
         Ok(Ending::Done) => ExitCode::SUCCESS,
-        Ok(Ending::DoneWithUnreadable) => ExitCode::from(1),
+        Ok(Ending::DoneWithUnreadable | Ending::DoneWithFindings) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "agentlake: {error:#}");

@@ -6,8 +6,8 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::adapters::{self, SourceAdapter};
 use crate::cli::{LakeArgs, RootArgs};
-use crate::lake::State;
-use crate::model::identity::id_of;
+use crate::lake::{Layout, State};
+use crate::model::identity::{Hex, id_of};
 use crate::source::Roots;
 
 /// The lake's folder: `--lake`, else `AGENTLAKE_LAKE`, else `agentlake/` in the XDG data directory.
@@ -66,20 +66,41 @@ fn check_provider(flag: &str, provider: &str) -> Result<()> {
     bail!("{flag} {provider}: no such provider; there are {}", known.join(", "))
 }
 
+/// Makes the pool of threads that a command asked for, before anything else makes one.
+pub fn set_threads(threads: Option<u16>) {
+    if let Some(threads) = threads {
+        // Fails only if a pool exists already; then the work is done by that one.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
+    }
+}
+
 /// The name of this machine, for the `host` column: the one asked for, which the lake remembers; else the one that it
 /// remembers. The network's name for a machine changes; `/etc/machine-id` does not.
 ///
 /// # Errors
 /// The state of the lake cannot be written.
 pub fn host(asked: Option<&str>, state: &State) -> Result<String> {
-    let machine_id = fs_err::read_to_string("/etc/machine-id").unwrap_or_default();
-    // Hashed, since systemd asks that the id itself is kept to the machine.
-    let machine = id_of(&[b"machine", machine_id.trim().as_bytes()]);
     if let Some(name) = asked {
-        state.set_host(machine.as_str(), name)?;
+        state.set_host(machine().as_str(), name)?;
     }
-    let called = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    Ok(state.host(machine.as_str(), &called)?)
+    Ok(state.host(machine().as_str(), &called())?)
+}
+
+/// The same where the state is only read, and may be lost.
+pub fn host_in(layout: &Layout) -> String {
+    let known = State::open_read_only(layout).and_then(|state| state.known_host(machine().as_str()));
+    known.ok().flatten().unwrap_or_else(called)
+}
+
+/// An id of this machine; hashed, since systemd asks that the id itself is kept to the machine.
+fn machine() -> Hex {
+    let machine_id = fs_err::read_to_string("/etc/machine-id").unwrap_or_default();
+    id_of(&[b"machine", machine_id.trim().as_bytes()])
+}
+
+/// What the network calls this machine.
+fn called() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// A path as people write it, with `~` for the home directory.

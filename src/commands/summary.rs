@@ -30,6 +30,17 @@ pub struct PricedRun {
     pub basis: String,
 }
 
+/// What a rebuild carried over from the old lake.
+#[derive(Debug, Clone, Copy)]
+pub struct Carried {
+    /// Rows in all, also of sources that were rewritten or not read this time.
+    pub rows: u64,
+    /// Rows of sources that are gone from disk.
+    pub vanished_rows: u64,
+    /// Those sources.
+    pub vanished_sources: u64,
+}
+
 /// What an export tells at its end.
 #[derive(Debug)]
 pub struct ExportSummary<'a> {
@@ -43,6 +54,8 @@ pub struct ExportSummary<'a> {
     pub cost: Option<PricedRun>,
     /// What compaction did at the end.
     pub compacted: Compacted,
+    /// What a rebuild carried over; `None` for a plain export.
+    pub carried: Option<Carried>,
     /// Sentences that people should read.
     pub warnings: &'a [String],
 }
@@ -81,6 +94,14 @@ impl ExportSummary<'_> {
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
+        }
+        if let Some(Carried { rows, vanished_rows, vanished_sources }) = self.carried {
+            lines.push(format!(
+                "{} rows carried over, {} of them of {} sources that are gone from disk",
+                count(rows),
+                count(vanished_rows),
+                count(vanished_sources)
+            ));
         }
         for batch in self.recovered {
             lines.push(format!("finished batch {batch} of a run that was killed"));
@@ -121,6 +142,9 @@ impl ExportSummary<'_> {
             "parts": run.parts,
             "part_bytes": run.part_bytes,
             "compacted": merged_as_json(&self.compacted),
+            "carried_rows": self.carried.map(|carried| carried.rows),
+            "vanished_rows": self.carried.map(|carried| carried.vanished_rows),
+            "vanished_sources": self.carried.map(|carried| carried.vanished_sources),
             "recovered_batches": self.recovered,
             "warnings": self.warnings,
             "query": self.layout.glob("usage"),
@@ -173,7 +197,9 @@ fn cents(usd: &str) -> &str {
     usd.get(..end).unwrap_or(usd)
 }
 
-fn path_text(path: &Path) -> String {
+/// A path for programs.
+#[must_use]
+pub fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 

@@ -68,7 +68,8 @@ pub fn read_wave(tasks: &[Task], limits: &ReadLimits, keep_raw: bool) -> Vec<Wav
 
 fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLimits, keep_raw: bool) -> WaveRead {
     let mut rows = Rows::new(work.source.provider, keep_raw);
-    let checkpoint = before.map(|(checkpoint, _)| checkpoint);
+    let is_unknown = before.is_some_and(|(checkpoint, _)| checkpoint.is_unknown());
+    let checkpoint = before.map(|(checkpoint, _)| checkpoint).filter(|_| !is_unknown);
     let progress = match work.adapter.read(&work.source, checkpoint, limits, &mut rows) {
         Ok(progress) => progress,
         Err(error) => {
@@ -88,7 +89,8 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
     });
     let mut read = ReadSource::new(work.source.path.clone(), work.source.kind.as_str(), work.id, next, rows);
     read.was_rewritten = was_rewritten;
-    read.reread_ends = progress.reread && !progress.more;
+    read.reread_ends = (progress.reread || is_unknown) && !progress.more;
+    read.was_unknown = is_unknown;
     let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
     let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !progress.reread {
         Outcome::Unchanged(Box::new(work.clone()), Box::new(read.checkpoint))

@@ -40,7 +40,11 @@ pub fn drop_known(lake: &Lake, sources: &mut [ReadSource], context: &WaveContext
     }
     let mut sessions: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for source in contested.iter().filter_map(|&at| sources.get(at)) {
-        sessions.entry(source.provider).or_default().extend(source.sessions.keys().cloned());
+        let sessions = sessions.entry(source.provider).or_default();
+        sessions.extend(source.sessions.keys().cloned());
+        // An issue may name a session of which nothing else was read.
+        let issues = source.tables.get(ISSUES.name).and_then(|columns| columns.get(2)?.as_string_opt::<i32>());
+        sessions.extend(issues.into_iter().flatten().flatten().map(str::to_owned));
     }
     // Rows of another lake can stand outside of any session; from sources of this machine such rows come once.
     let with_homeless = contested.iter().any(|&at| sources.get(at).is_some_and(|source| source.host.is_some()));
@@ -51,7 +55,9 @@ pub fn drop_known(lake: &Lake, sources: &mut [ReadSource], context: &WaveContext
     for at in contested {
         if let Some(source) = sources.get_mut(at) {
             if source.reread_ends {
-                tell_removed(source, &known, context.now)?;
+                let has_all = tell_removed(source, &known, context.now)?;
+                // The state was made anew, and the source still holds all that the lake has of it: from here on it only grows.
+                source.was_rewritten &= !(source.was_unknown && has_all);
             }
             drop_from(source, &mut known.ids)?;
         }
@@ -100,8 +106,8 @@ fn drop_from(source: &mut ReadSource, known: &mut HashSet<u128>) -> Result<()> {
     Ok(())
 }
 
-/// Adds an issue for each message that the lake has from this file and the file has no more.
-fn tell_removed(source: &mut ReadSource, known: &Known, now: i64) -> Result<()> {
+/// Adds an issue for each message that the lake has from this file and the file has no more. True if there is none.
+fn tell_removed(source: &mut ReadSource, known: &Known, now: i64) -> Result<bool> {
     let held = known.messages.get(&source.path.display().to_string()).map(Vec::as_slice).unwrap_or_default();
     let here: HashSet<u128> = source
         .tables
@@ -125,7 +131,7 @@ fn tell_removed(source: &mut ReadSource, known: &Known, now: i64) -> Result<()> 
         issues.push_with_ids(event_id.as_str(), event_id.as_str(), Some(session_id), 0, (*ts).min(now), &row);
     }
     if issues.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let fresh = issues.finish();
     let columns = match source.tables.remove(ISSUES.name) {
@@ -137,20 +143,22 @@ fn tell_removed(source: &mut ReadSource, known: &Known, now: i64) -> Result<()> 
             .collect::<std::result::Result<_, _>>()?,
     };
     source.tables.insert(ISSUES.name, columns);
-    Ok(())
+    Ok(false)
 }
 
 impl Known {
     fn load(&mut self, lake: &Lake, provider: &str, sessions: &BTreeSet<String>) -> Result<()> {
         for part in lake.state.parts()? {
             if part.provider == provider && part.table != SESSIONS.name {
-                self.load_part(&lake.layout.root().join(&part.path), part.table == MESSAGES.name, sessions)?;
+                self.load_part(&lake.layout.root().join(&part.path), &part.table, sessions)?;
             }
         }
         Ok(())
     }
 
-    fn load_part(&mut self, path: &Path, is_messages: bool, sessions: &BTreeSet<String>) -> Result<()> {
+    fn load_part(&mut self, path: &Path, table: &str, sessions: &BTreeSet<String>) -> Result<()> {
+        // Issues may have no session; they are few, so all of those are loaded.
+        let (is_messages, is_issues) = (table == MESSAGES.name, table == ISSUES.name);
         let builder = ParquetRecordBatchReaderBuilder::try_new(fs_err::File::open(path)?.into_parts().0)?;
         let schema = builder.parquet_schema();
         let Some(session_leaf) = schema.columns().iter().position(|column| column.name() == "session_id") else {
@@ -161,7 +169,7 @@ impl Known {
             .row_groups()
             .iter()
             .enumerate()
-            .filter(|(_, group)| self.with_homeless || may_hold(group, session_leaf, sessions))
+            .filter(|(_, group)| is_issues || self.with_homeless || may_hold(group, session_leaf, sessions))
             .map(|(at, _)| at)
             .collect();
         if groups.is_empty() {
@@ -180,9 +188,7 @@ impl Known {
             };
             for row in 0..batch.num_rows() {
                 if held.is_null(row) {
-                    if self.with_homeless {
-                        self.ids.insert(parse(ids.value(row)));
-                    }
+                    self.ids.insert(parse(ids.value(row)));
                 } else if sessions.contains(held.value(row)) {
                     let id = parse(ids.value(row));
                     self.ids.insert(id);

@@ -61,6 +61,12 @@ impl Layout {
         self.private().join("writer.lock")
     }
 
+    /// Where `repair` puts files that are no part of the lake.
+    #[must_use]
+    pub fn quarantine(&self) -> PathBuf {
+        self.private().join("quarantine")
+    }
+
     /// Where unfinished batches are written.
     #[must_use]
     pub fn staging(&self) -> PathBuf {

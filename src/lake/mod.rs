@@ -4,19 +4,29 @@
 //! no JSON; it takes [`crate::model::Rows`] and gives parts. `docs/protocol.md` tells what survives which fault.
 
 pub mod arrow_schema;
+pub mod carry;
 pub mod commit;
 pub mod compact;
 pub mod crash;
 pub mod disk;
 pub mod known;
+pub mod lake_ids;
+pub mod lake_requests;
 pub mod layout;
 pub mod ledger;
 pub mod lock;
 pub mod merge;
+pub mod part_file;
 pub mod parts;
+pub mod rebuilt;
+pub mod recollect;
+pub mod repair;
 pub mod session_rows;
 pub mod settle;
 pub mod state;
+pub mod successor;
+pub mod usage_sums;
+pub mod verify;
 pub mod wave;
 
 use std::path::{Path, PathBuf};
@@ -51,16 +61,24 @@ pub enum LakeError {
         /// Who it is, as far as known.
         holder: String,
     },
+    /// There is neither a state nor a part.
+    #[error("there is no lake in {path}; run `agentlake export` first, or name one with --lake")]
+    NoLake {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
     /// Tables hold parts, but there is no state.
     #[error(
-        "{path} holds parts but its state (.agentlake/state.db) is gone; restore the state from a backup, or export into a new --lake"
+        "{path} holds parts but its state (.agentlake/state.db) is gone; restore it from a backup, or run `agentlake repair`, which makes it anew from the parts"
     )]
     StateMissing {
         /// The lake.
         path: PathBuf,
     },
     /// A part that the state does not know.
-    #[error("{path} is not a part of this lake; move it away, and run again")]
+    #[error(
+        "{path} is a file that the lake's state does not list; run `agentlake repair`, or move it away and run again"
+    )]
     ForeignPart {
         /// The file.
         path: PathBuf,
@@ -75,8 +93,24 @@ pub enum LakeError {
         /// Newest version known here.
         known: i64,
     },
+    /// Something stands where a rebuild would make the new lake.
+    #[error("{path} is in the way of the new lake; move it away and run again")]
+    InTheWay {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A lake that is not sound is to be rebuilt.
+    #[error(
+        "{path} is not as it was committed (see `agentlake verify`); run `agentlake repair` before --rebuild, so that no row is lost"
+    )]
+    NotSound {
+        /// The lake.
+        path: PathBuf,
+    },
     /// A published part is gone or changed.
-    #[error("{path} is not as it was committed ({reason}); restore it from a backup, or export into a new --lake")]
+    #[error(
+        "{path} is not as it was committed ({reason}); restore it from a backup, or run `agentlake repair`, which reads its sources again"
+    )]
     DamagedPart {
         /// The part.
         path: PathBuf,
@@ -134,7 +168,7 @@ pub struct Lake {
     pub state: State,
     /// Batches that a killed run had committed and this one finished.
     pub recovered: Vec<i64>,
-    _lock: lock::WriterLock,
+    lock: lock::WriterLock,
 }
 
 impl Lake {
@@ -143,6 +177,7 @@ impl Lake {
     /// # Errors
     /// Another run holds the lock, the state is missing or newer, or the file system refuses.
     pub fn open(root: &Path) -> Result<Self> {
+        successor::put_back(root)?;
         Self::open_at(Layout::new(root))
     }
 
@@ -153,11 +188,12 @@ impl Lake {
     pub fn open_at(layout: Layout) -> Result<Self> {
         layout.create()?;
         let lock = lock::WriterLock::take(&layout)?;
+        successor::clear(&fs_err::canonicalize(layout.root())?)?;
         if !layout.state_file().exists() && layout.has_parts()? {
             return Err(LakeError::StateMissing { path: layout.root().to_owned() });
         }
         let mut state = State::open(&layout)?;
         let recovered = commit::recover(&layout, &mut state)?;
-        Ok(Self { layout, state, recovered, _lock: lock })
+        Ok(Self { layout, state, recovered, lock })
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::wave::ReadSource;
 use super::{Result, State};
-use crate::model::SessionFacts;
-use crate::model::identity::id_of;
+use crate::model::identity::{Hex, id_of};
 use crate::model::tables::{SESSIONS, SessionsColumns, SessionsRow};
+use crate::model::{SessionFacts, TitleRank};
 use crate::source::json::write_string;
 
 /// In the place of a source: the session has rows of another lake.
@@ -63,7 +63,8 @@ pub fn of_wave(state: &State, sources: &[ReadSource]) -> Result<SessionRows> {
             continue;
         }
         let owner = if is_shared { Some(NO_SOURCE) } else { owner };
-        if !is_known && let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
+        let is_new = before.is_none_or(|before| shown(&before) != shown(&facts));
+        if is_new && let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
             push(columns, read, session_id, &facts);
         }
         result.changed.push(ChangedSession { provider, session_id: session_id.to_owned(), owner, source, facts });
@@ -71,8 +72,23 @@ pub fn of_wave(state: &State, sources: &[ReadSource]) -> Result<SessionRows> {
     Ok(result)
 }
 
+/// The facts as far as a row shows them: how good a title is, and whether the project is only the directory, it does not.
+fn shown(facts: &SessionFacts) -> SessionFacts {
+    SessionFacts {
+        project: facts.project.clone().or_else(|| facts.cwd.clone()),
+        title: facts.title.clone().map(|(_, title)| (TitleRank::FirstPrompt, title)),
+        ..facts.clone()
+    }
+}
+
+/// The `event_id` of a session's rows.
+#[must_use]
+pub fn event_id_of(provider: &str, session_id: &str) -> Hex {
+    id_of(&[SESSIONS.name.as_bytes(), provider.as_bytes(), session_id.as_bytes()])
+}
+
 fn push(columns: &mut SessionsColumns, source: &ReadSource, session_id: &str, facts: &SessionFacts) {
-    let event_id = id_of(&[SESSIONS.name.as_bytes(), source.provider.as_bytes(), session_id.as_bytes()]);
+    let event_id = event_id_of(source.provider, session_id);
     let attributes = attributes(facts);
     let started_at = facts.started_at.unwrap_or(source.checkpoint.stat.mtime);
     let row = SessionsRow {

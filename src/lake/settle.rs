@@ -12,7 +12,7 @@ use arrow::datatypes::TimestampMicrosecondType;
 
 use super::ledger::{Entry, Origin, with_counters};
 use super::wave::ReadSource;
-use super::{Result, State};
+use super::{Result, State, rebuilt};
 use crate::model::identity::id_of;
 use crate::model::rows::PlacedClaim;
 use crate::model::tables::{MESSAGES, UsageColumns, UsageReader, UsageRow};
@@ -206,10 +206,15 @@ impl<'a> Settling<'a> {
         let candidates: Vec<Candidate<'a>> = group.iter().filter_map(|member| candidate(sources, member)).collect();
         let Some(first) = candidates.first() else { return Ok(()) };
         let request = first.placed.claim.request;
-        let entry = self.entry(request)?;
+        let mut entry = self.entry(request)?;
         if candidates.iter().all(|candidate| candidate.placed.claim.guard.is_none()) {
             self.request(request, entry.as_ref(), &candidates);
             return Ok(());
+        }
+        // A ledger made anew from rows does not know what tells requests of one id apart; the records that it came from do.
+        if let Some(entry) = entry.as_mut().filter(|entry| entry.guard.is_none() && rebuilt::is_rebuilt(entry)) {
+            let own = |candidate: &&Candidate<'_>| candidate.known && candidate.session_id == entry.origin.session_id;
+            entry.guard = candidates.iter().find(own).and_then(|candidate| candidate.placed.claim.guard);
         }
         let (mine, others) = split_reused(entry.as_ref(), &candidates);
         self.request(request, entry.as_ref(), &mine);
@@ -241,6 +246,10 @@ impl<'a> Settling<'a> {
             .find(|(_, candidate)| candidate.placed.claim.standing.class == class)
             .map_or(best, |(_, owner)| *owner);
         let (from, to) = times(candidates);
+        let stored = entry;
+        let weighed =
+            stored.map(|entry| rebuilt::weigh(entry, candidates.iter().map(|held| (&held.placed.claim, held.known))));
+        let entry = weighed.as_ref();
         let stands = entry.is_none_or(|entry| best.placed.claim.standing > entry.standing);
         let owner_session = match entry {
             Some(entry) if !stands || entry.standing.class == class => entry.origin.session_id.clone(),
@@ -252,14 +261,17 @@ impl<'a> Settling<'a> {
             }
         }
         let replaces = entry.is_some();
-        let next = match entry {
-            None => Some(self.count(request, &owner, &best)),
-            Some(entry) if stands => Some(self.improve(entry, &owner, &best)),
-            // Copies only widen the time in which the id was seen; that matters where ids are reused.
-            Some(entry) if entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts) => {
-                Some(entry.clone())
+        let next = match (stored, entry) {
+            (Some(stored), Some(entry)) if stands => {
+                let improved = self.improve(entry, &owner, &best);
+                rebuilt::remember(stored, &improved, true)
             }
-            Some(_) => None,
+            // Copies only widen the time in which the id was seen; that matters where ids are reused.
+            (Some(stored), Some(entry)) => rebuilt::remember(stored, entry, false).or_else(|| {
+                let widens = entry.guard.is_some() && (from < entry.first_ts || to > entry.last_ts);
+                widens.then(|| stored.clone())
+            }),
+            _ => Some(self.count(request, &owner, &best)),
         };
         if let Some(mut next) = next {
             next.last_ts = next.last_ts.max(to);

@@ -41,6 +41,8 @@ pub struct ReadSource {
     pub reread_ends: bool,
     /// The machine that it was read on, if it comes from another lake. Then the state keeps no checkpoint of it.
     pub host: Option<String>,
+    /// Whether only its name was known: the state was made anew, and the lake may have all of its rows.
+    pub was_unknown: bool,
     /// Columns of `messages`, `tool_calls`, `tool_results` and `issues`; empty where there are no rows.
     pub tables: BTreeMap<&'static str, Vec<ArrayRef>>,
     /// Usage claims.
@@ -88,6 +90,7 @@ impl ReadSource {
             was_rewritten: false,
             reread_ends: false,
             host: None,
+            was_unknown: false,
             tables,
             claims: std::mem::take(&mut rows.claims),
             claim_rows,

@@ -28,3 +28,12 @@ pub struct Checkpoint {
     /// Records seen so far, see `SeenRecords::to_bytes`.
     pub seen: Vec<u8>,
 }
+
+impl Checkpoint {
+    /// Whether nothing is known of how to go on: the state was made anew and remembers no more than the path. Such a source
+    /// is read from its start.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.carry.is_empty()
+    }
+}

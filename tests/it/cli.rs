@@ -40,6 +40,8 @@ fn help_of_the_program() {
       sources  Show what was found where, and how much of it is new
       schema   Describe the tables: columns, types, units, meaning
       prices   Look at prices, find models without one, check and update your own
+      verify   Look whether the lake is as it was committed; changes nothing
+      repair   Mend what verify finds, from the parts and from the sources that are still there
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -100,6 +102,10 @@ fn help_of_export() {
           --dry-run
               Only say what would be read
 
+          --rebuild
+              Read everything again into a new lake that takes the place of the old one when it is
+              whole. Rows of sources that are gone are carried over
+
           --format <FORMAT>
               Form of the summary
 
@@ -131,6 +137,7 @@ fn help_of_export() {
       agentlake export
       agentlake export --lake /data/lake --provider claude --quiet
       agentlake export --source claude=/backup/projects --format json
+      agentlake export --rebuild
     "#);
 }
 
@@ -390,7 +397,7 @@ fn the_summary_has_these_keys() {
     let report = home.beside("report.json");
     let summary = home.export_with(&["--report", report.to_str().unwrap()]).expect_code(0).summary();
     let keys: Vec<&String> = summary.as_object().unwrap().keys().collect();
-    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read compacted cost_added_usd issues lake part_bytes parts price_basis query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price warnings");
+    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read carried_rows compacted cost_added_usd issues lake part_bytes parts price_basis query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price vanished_rows vanished_sources warnings");
     let reported: Value = serde_json::from_slice(&fs_err::read(report).unwrap()).unwrap();
     assert_eq!(reported, summary);
     assert_eq!(summary["tokens_added"]["output_tokens"], 40);

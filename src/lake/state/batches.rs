@@ -183,7 +183,8 @@ impl State {
         })
     }
 
-    fn forget_undo(&self) -> Result<()> {
+    /// Forgets what batches replaced, once they cannot be taken back.
+    pub(in crate::lake) fn forget_undo(&self) -> Result<()> {
         for table in ["sources", "sessions", "requests"] {
             self.execute(&format!("DELETE FROM undo_{table}"), ())?;
         }

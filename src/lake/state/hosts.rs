@@ -14,6 +14,17 @@ impl State {
         self.one("SELECT name FROM hosts WHERE machine = ?1", (machine,))
     }
 
+    /// The name of a machine in the column `host`, if it wrote here before; the state is only read.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn known_host(&self, machine: &str) -> Result<Option<String>> {
+        if self.version < 2 {
+            return Ok(None);
+        }
+        self.maybe("SELECT name FROM hosts WHERE machine = ?1", (machine,), |row| row.get(0))
+    }
+
     /// Calls a machine by another name from now on.
     ///
     /// # Errors

@@ -4,9 +4,11 @@
 //! transaction, whose commit is the commit point of the protocol, and each keeps the rows it replaced until the batch is
 //! published (`undo_*`).
 
+mod audit;
 mod batches;
 mod compactions;
 mod hosts;
+mod rebuild;
 mod requests;
 mod sources;
 
@@ -18,6 +20,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::layout::Layout;
 use super::{LakeError, Result};
 
+pub use audit::SourceMark;
 pub use batches::{BatchSummary, Part};
 pub use sources::{KnownSource, SourceRow};
 
@@ -106,6 +109,24 @@ impl State {
             return Err(LakeError::NewerState { found: version, known: STATE_VERSION });
         }
         Self::with(connection, path, version)
+    }
+
+    /// A state in a private temporary file, for work that leaves no trace.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn scratch() -> Result<Self> {
+        let path = PathBuf::from("scratch");
+        let fail = |source| LakeError::State { path: path.clone(), source };
+        let connection = Connection::open("").map_err(fail)?;
+        connection.pragma_update(None, "journal_mode", "OFF").map_err(fail)?;
+        connection.pragma_update(None, "synchronous", "OFF").map_err(fail)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fail)?;
+        connection.execute_batch(&STEPS.concat()).map_err(fail)?;
+        connection
+            .execute_batch("INSERT INTO lake (lake_id, generation, created_at) VALUES ('scratch', 1, 0)")
+            .map_err(fail)?;
+        Self::with(connection, path, STATE_VERSION)
     }
 
     fn with(connection: Connection, path: PathBuf, version: i64) -> Result<Self> {
