@@ -26,8 +26,8 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
         lake_id: state.lake_id().to_owned(),
         generation: state.generation()?,
         parts: parts.collect(),
+        revising_providers: crate::adapters::restating_slugs().map(str::to_owned).collect(),
         database: Some(layout.database()),
-        ..LakeSnapshot::default()
     })
 }
 

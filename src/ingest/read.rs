@@ -77,7 +77,10 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
     let mut read = ReadSource::new(work.source.path.clone(), work.source.kind.as_str(), work.id, next, rows);
     read.was_rewritten = progress.reread || before.is_some_and(|(_, was_rewritten)| *was_rewritten);
     read.reread_ends = progress.reread && !progress.more;
-    let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
+    let is_new = checkpoint.is_none_or(|before| {
+        before.offset != read.checkpoint.offset
+            || work.source.kind.is_restated() && before.head_hash != read.checkpoint.head_hash
+    });
     let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !progress.reread {
         Outcome::Unchanged(Box::new(work.clone()), Box::new(read.checkpoint))
     } else {

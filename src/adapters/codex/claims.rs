@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Attributes, filled};
+use crate::adapters::buffers::{Attributes, filled};
 use super::fold::Place;
 use super::lineage::Owner;
 use super::tokens::TokenUsage;

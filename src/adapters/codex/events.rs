@@ -5,7 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::buffers::filled;
+use crate::adapters::buffers::filled;
 use super::fold::{CodexFold, Envelope, Place};
 use super::outputs::{Outcome, duration_ms};
 use super::tools::{Call, write_result};

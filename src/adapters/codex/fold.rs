@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Attributes, Buffers};
+use crate::adapters::buffers::{Attributes, Buffers};
 use super::claims::ClaimContext;
 use super::counters::CounterState;
 use super::lineage::Lineage;

@@ -3,7 +3,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::buffers::{Buffers, append_line, filled};
+use crate::adapters::buffers::{Buffers, append_line, filled};
 use super::fold::{CodexFold, Envelope, Place, State};
 use super::outputs::{self, Outcome};
 use super::prompts;

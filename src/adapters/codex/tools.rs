@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Buffers, filled};
+use crate::adapters::buffers::{Buffers, filled};
 use super::fold::Place;
 use super::outputs::Outcome;
 use super::patch;
