@@ -12,7 +12,9 @@ pub mod counters;
 pub mod document;
 pub mod draft;
 mod gemini;
+
 pub mod known_records;
+mod pi;
 pub mod tool_facts;
 pub mod vendor;
 
@@ -96,7 +98,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode, &codex::Codex, &gemini::Gemini]
+    &[&claude::ClaudeCode, &codex::Codex, &gemini::Gemini, &pi::OpenClaw, &pi::Pi]
 }
 
 /// Slugs of the providers whose records can change after they were written.

@@ -169,7 +169,7 @@ impl Conversation {
             kept.sayings += 1;
         }
         kept.model = message.str("model").filter(|model| !model.is_empty()).map(str::to_owned).or(kept.model.take());
-        kept.is_answer = message.str("type") == Some("gemini");
+        kept.is_answer = message.str("type").is_some_and(is_answer);
         kept.is_open = kept.is_answer && (kept.tokens.is_none() || has_running_call(message));
         if !std::mem::replace(&mut kept.is_present, true) {
             self.present.push(at);
@@ -223,6 +223,11 @@ impl Kept {
     pub fn is_final(&self) -> bool {
         !self.is_open
     }
+}
+
+/// Whether a message of this type is the model's: `gemini`, in old chats `model`.
+pub(super) fn is_answer(kind: &str) -> bool {
+    matches!(kind, "gemini" | "model")
 }
 
 /// Whether a tool call of the message has not ended.

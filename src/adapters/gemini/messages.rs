@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::SLUG;
-use super::conversation::{Conversation, Kept};
+use super::conversation::{Conversation, Kept, is_answer};
 use super::discovery::Place;
 use super::usage::counters;
 use crate::adapters::buffers::filled;
@@ -22,8 +22,11 @@ use crate::source::json::{Parser, write_string};
 /// Longest title made of a prompt, in characters.
 const TITLE_CHARS: usize = 120;
 
-/// Writes everything new of a chat; returns its session id.
-pub(super) fn write(chat: &Conversation, place: &Place, open: &mut Open, out: &mut Rows) -> String {
+/// Writes everything new of a chat; returns its session id, if there is a session.
+pub(super) fn write(chat: &Conversation, place: &Place, open: &mut Open, out: &mut Rows) -> Option<String> {
+    if chat.messages.is_empty() && chat.started_at.is_none() {
+        return None;
+    }
     let cwd = place.cwd.as_deref().or(chat.directory.as_deref());
     tell(chat, place, cwd, out);
     open.session_starts(chat.started_at);
@@ -33,7 +36,7 @@ pub(super) fn write(chat: &Conversation, place: &Place, open: &mut Open, out: &m
         // It was parsed before, so it parses.
         let _ = parser.parse(kept.json.as_bytes(), |json| writer.message(kept, json, open, out));
     }
-    chat.session_id.clone()
+    Some(chat.session_id.clone())
 }
 
 fn tell(chat: &Conversation, place: &Place, cwd: Option<&str>, out: &mut Rows) {
@@ -91,7 +94,7 @@ impl Writer<'_> {
             "user" if self.draft.has_result() => ("user", "tool_result"),
             "user" if is_injected(self.draft.visible()) => ("user", "injected"),
             "user" => ("user", "human"),
-            "gemini" => ("assistant", "assistant"),
+            kind if is_answer(kind) => ("assistant", "assistant"),
             "error" => ("system", "error"),
             "info" | "warning" => ("system", "system"),
             _ => ("system", "meta"),
@@ -147,7 +150,7 @@ impl Writer<'_> {
             Some(content) if content.is_array() => content.items().for_each(|part| self.part(part)),
             Some(content) if content.is_object() => self.part(content),
             Some(content) => {
-                if let Some(text) = content.as_str().filter(|text| !text.is_empty() || kind != "gemini") {
+                if let Some(text) = content.as_str().filter(|text| !text.is_empty() || !is_answer(kind)) {
                     self.draft.text(text);
                 }
             }

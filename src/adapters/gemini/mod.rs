@@ -58,7 +58,7 @@ impl SourceAdapter for Gemini {
             } else {
                 Conversation::of_document(bytes, &place, open, out)?
             };
-            Ok(Some(messages::write(&conversation, &place, open, out)))
+            Ok(messages::write(&conversation, &place, open, out))
         })
     }
 
