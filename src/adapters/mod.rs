@@ -8,13 +8,16 @@ pub mod append_only;
 pub mod buffers;
 mod claude;
 mod codex;
+mod copilot;
 pub mod counters;
 pub mod document;
 pub mod draft;
 mod gemini;
+pub mod genai_parts;
 
 pub mod known_records;
 mod pi;
+mod qwen;
 pub mod tool_facts;
 pub mod vendor;
 
@@ -98,7 +101,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode, &codex::Codex, &gemini::Gemini, &pi::OpenClaw, &pi::Pi]
+    &[&claude::ClaudeCode, &codex::Codex, &copilot::Copilot, &gemini::Gemini, &pi::OpenClaw, &pi::Pi, &qwen::Qwen]
 }
 
 /// Slugs of the providers whose records can change after they were written.

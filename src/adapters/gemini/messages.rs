@@ -10,6 +10,7 @@ use crate::adapters::buffers::filled;
 use crate::adapters::counters::Faults;
 use crate::adapters::document::{Begun, Open, Shown};
 use crate::adapters::draft::{Draft, ToolResult, content_text, text_of};
+use crate::adapters::genai_parts as parts;
 use crate::adapters::vendor::vendor_of;
 use crate::model::claim::variant_of;
 use crate::model::tables::{MessagesRow, UsageRow};
@@ -147,8 +148,8 @@ impl Writer<'_> {
             self.draft.thinking(&parts.join(": "));
         }
         match json.get("content") {
-            Some(content) if content.is_array() => content.items().for_each(|part| self.part(part)),
-            Some(content) if content.is_object() => self.part(content),
+            Some(content) if content.is_array() => content.items().for_each(|part| parts::read(&mut self.draft, part)),
+            Some(content) if content.is_object() => parts::read(&mut self.draft, content),
             Some(content) => {
                 if let Some(text) = content.as_str().filter(|text| !text.is_empty() || !is_answer(kind)) {
                     self.draft.text(text);
@@ -162,28 +163,6 @@ impl Writer<'_> {
             if let Some(result) = result_of(call) {
                 self.draft.result(result);
             }
-        }
-    }
-
-    /// One part of a content, in the form of the API.
-    fn part(&mut self, part: Json<'_>) {
-        if let Some(text) = part.as_str() {
-            self.draft.text(text);
-        } else if let Some(text) = part.str("text") {
-            if part.get("thought").and_then(Json::as_bool) == Some(true) {
-                self.draft.thinking(text);
-            } else {
-                self.draft.text(text);
-            }
-        } else if let Some(call) = part.get("functionCall") {
-            self.draft.call(call.str("id"), call.str("name"), None, call.get("args"));
-        } else if let Some(response) = part.get("functionResponse") {
-            let (output, is_error) = response_text(response);
-            let id = response.str("id").map(str::to_owned);
-            self.draft.result(ToolResult { id, is_error: Some(is_error), output: Some(output), ..ToolResult::default() });
-        } else {
-            let kind = part.fields().next().map_or("unknown", |(key, _)| key);
-            self.draft.other(kind);
         }
     }
 
@@ -242,7 +221,7 @@ fn result_of(call: Json<'_>) -> Option<ToolResult> {
         Some(result) if result.is_array() => {
             for part in result.items() {
                 if let Some(response) = part.get("functionResponse") {
-                    let (text, failed) = response_text(response);
+                    let (text, failed) = parts::response_text(response);
                     is_error |= failed;
                     texts.push(text);
                 } else if let Some(text) = part.as_str().or_else(|| part.str("text")) {
@@ -258,16 +237,6 @@ fn result_of(call: Json<'_>) -> Option<ToolResult> {
     let output = Some(texts.join("\n")).filter(|_| !texts.is_empty());
     let id = call.str("id").map(str::to_owned);
     Some(ToolResult { id, is_error: Some(is_error), output, ..ToolResult::default() })
-}
-
-/// The text of a `functionResponse`, and whether it is an error.
-fn response_text(response: Json<'_>) -> (String, bool) {
-    let Some(response) = response.get("response") else { return (String::new(), false) };
-    match (response.get("output"), response.get("error")) {
-        (_, Some(error)) if !error.is_null() => (text_of(error), true),
-        (Some(output), _) => (text_of(output), false),
-        _ => (text_of(response), false),
-    }
 }
 
 /// Whether the tool itself wrote the text of a `user` message.
