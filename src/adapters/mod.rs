@@ -7,11 +7,13 @@
 pub mod append_only;
 pub mod buffers;
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 pub mod counters;
 pub mod document;
 pub mod draft;
+pub mod editors;
 mod gemini;
 pub mod genai_parts;
 
@@ -101,7 +103,7 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode, &codex::Codex, &copilot::Copilot, &gemini::Gemini, &pi::OpenClaw, &pi::Pi, &qwen::Qwen]
+    &[&claude::ClaudeCode, &codex::Codex, &copilot::Copilot, &gemini::Gemini, &pi::OpenClaw, &pi::Pi, &qwen::Qwen, &cline::Cline, &cline::Roo, &cline::Kilo]
 }
 
 /// Slugs of the providers whose records can change after they were written.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::super::Enumeration;
+use super::super::{Enumeration, editors};
 use super::SLUG;
 use crate::source::json::Parser;
 use crate::source::walk::Found;
@@ -13,12 +13,6 @@ use crate::source::{FileStat, Roots, Source, SourceKind};
 const STATE: &str = "session-state";
 /// Folders of VS Code's chats.
 const CHATS: [&str; 3] = ["chatSessions", "emptyWindowChatSessions", "transferredChatSessions"];
-/// User folders of VS Code and its builds, below the folder where applications keep their settings.
-const EDITORS: [&str; 4] = ["Code", "Code - Insiders", "VSCodium", "Cursor"];
-/// Where applications keep their settings: Linux, macOS, Windows.
-const SETTINGS: [&str; 3] = [".config", "Library/Application Support", "AppData/Roaming"];
-/// User folders of remote servers.
-const SERVERS: [&str; 2] = [".vscode-server/data/User", ".vscode-server-insiders/data/User"];
 /// Most that is read of a file beside a session.
 const MAX_NOTE_BYTES: u64 = 64 << 10;
 
@@ -51,25 +45,11 @@ fn source(path: PathBuf, stat: FileStat) -> Source {
 pub(super) fn roots(roots: &Roots) -> Vec<PathBuf> {
     let home = roots.variable("COPILOT_HOME").map(PathBuf::from).or_else(|| roots.in_home(".copilot"));
     let cli = home.into_iter().map(|home| home.join(STATE));
-    cli.chain(editor_folders(roots).into_iter().flat_map(|user| {
+    cli.chain(editors::user_folders(roots).into_iter().flat_map(|user| {
         let global = user.join("globalStorage");
         [user.join("workspaceStorage"), global.join("emptyWindowChatSessions"), global.join("transferredChatSessions")]
     }))
     .collect()
-}
-
-/// The user folders of editors that are VS Code or were made of it.
-pub(super) fn editor_folders(roots: &Roots) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for settings in SETTINGS {
-        for editor in EDITORS {
-            folders.extend(roots.in_home(settings).map(|settings| settings.join(editor).join("User")));
-        }
-    }
-    folders.extend(SERVERS.iter().filter_map(|server| roots.in_home(server)));
-    // Most homes hold one of them; the others need not be looked at again for every kind of session.
-    folders.retain(|folder| folder.is_dir());
-    folders
 }
 
 fn is_line_file(path: &Path) -> bool {
