@@ -15,7 +15,9 @@
 )]
 
 mod bad_input;
+mod beta;
 mod cli;
+mod contract;
 mod corpus;
 mod crash;
 mod fixtures;
