@@ -32,7 +32,8 @@ impl Faults {
         let whole = whole?;
         let cached: i64 = parts.iter().flatten().sum();
         if cached > whole {
-            let detail = format!("{cached} cached tokens are more than the prompt of {whole}: the uncached part is unknown");
+            let detail =
+                format!("{cached} cached tokens are more than the prompt of {whole}: the uncached part is unknown");
             self.0.push((IssueKind::Contradiction, detail));
             return None;
         }
@@ -78,9 +79,8 @@ mod tests {
     fn impossible_counters_are_left_out_and_told() {
         let mut faults = Faults::default();
         let text = r#"{"a":"12","b":-1,"c":12.0,"d":1.5,"e":10000000001,"f":null}"#;
-        let found = Parser::default().parse(text.as_bytes(), |json| {
-            ["a", "b", "c", "d", "e", "f", "g"].map(|name| faults.counter(json, name))
-        });
+        let found = Parser::default()
+            .parse(text.as_bytes(), |json| ["a", "b", "c", "d", "e", "f", "g"].map(|name| faults.counter(json, name)));
         assert_eq!(found.unwrap(), [Some(12), None, Some(12), None, None, None, None]);
         assert_eq!(faults.take("x").count(), 3);
     }

@@ -8,9 +8,9 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::Progress;
 use super::append_only::TimeBasis;
 use super::known_records::KnownRecords;
-use super::Progress;
 use crate::model::{Identity, IssueKind, Record, Rows};
 use crate::source::bytes::Reader;
 use crate::source::json::Parser;
@@ -112,7 +112,9 @@ impl Open {
         let mut parser = Parser::default();
         let (_, text) = trimmed(bytes);
         let why = match parser.parse(text, |_| ()) {
-            Ok(()) => return parser.parse(text, |json| use_it(json, self, out)).map_err(|error| Broken(error.to_string())),
+            Ok(()) => {
+                return parser.parse(text, |json| use_it(json, self, out)).map_err(|error| Broken(error.to_string()));
+            }
             Err(error) => error.to_string(),
         };
         let Some(mended) = repair(text).filter(|mended| parser.parse(mended.as_bytes(), |_| ()).is_ok()) else {
@@ -169,8 +171,10 @@ pub fn read(
     let first_ts = next.first_ts.unwrap_or(stat.mtime);
     if stat.size > limits.max_line_bytes {
         let size = stat.size;
-        let detail =
-            format!("the document of {size} bytes is longer than {} bytes (see --max-line-bytes)", limits.max_line_bytes);
+        let detail = format!(
+            "the document of {size} bytes is longer than {} bytes (see --max-line-bytes)",
+            limits.max_line_bytes
+        );
         out.issue(None, 0, first_ts, IssueKind::LineTooLong, &detail);
         (next.stat, next.settled) = (stat, true);
         return done(next);
@@ -236,4 +240,3 @@ pub fn content_hash(source: &Source, now: i64) -> io::Result<u128> {
     let size = reader.stat().size;
     Ok(xxh3_128(&reader.read(0, size)?))
 }
-

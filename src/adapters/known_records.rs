@@ -72,7 +72,14 @@ impl KnownRecords {
     }
 
     /// Writes an issue that every reading of the source meets again, once.
-    pub fn issue(&mut self, session_id: Option<&str>, (seq, ts): (u64, i64), kind: IssueKind, detail: &str, out: &mut Rows) {
+    pub fn issue(
+        &mut self,
+        session_id: Option<&str>,
+        (seq, ts): (u64, i64),
+        kind: IssueKind,
+        detail: &str,
+        out: &mut Rows,
+    ) {
         let place = seq.to_le_bytes();
         let session = session_id.unwrap_or_default();
         let parts: [&[u8]; 4] = [kind.as_str().as_bytes(), session.as_bytes(), &place, detail.as_bytes()];

@@ -103,7 +103,18 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode, &codex::Codex, &copilot::Copilot, &gemini::Gemini, &pi::OpenClaw, &pi::Pi, &qwen::Qwen, &cline::Cline, &cline::Roo, &cline::Kilo]
+    &[
+        &claude::ClaudeCode,
+        &codex::Codex,
+        &copilot::Copilot,
+        &gemini::Gemini,
+        &pi::OpenClaw,
+        &pi::Pi,
+        &qwen::Qwen,
+        &cline::Cline,
+        &cline::Roo,
+        &cline::Kilo,
+    ]
 }
 
 /// Slugs of the providers whose records can change after they were written.

@@ -71,7 +71,10 @@ pub fn is_on(adapter: &dyn SourceAdapter, arguments: &RootArgs) -> bool {
     let info = adapter.info();
     let is_named = arguments.provider.iter().any(|slug| slug == info.slug)
         || arguments.source.iter().any(|(slug, _)| slug == info.slug);
-    !info.beta || arguments.beta || is_named || std::env::var(beta_variable(info.slug)).is_ok_and(|value| is_yes(&value))
+    !info.beta
+        || arguments.beta
+        || is_named
+        || std::env::var(beta_variable(info.slug)).is_ok_and(|value| is_yes(&value))
 }
 
 /// The environment variable that turns a beta adapter on.

@@ -150,7 +150,9 @@ impl Plan {
             _ => source.stat.size,
         };
         let new_bytes = match known {
-            Some(known) if !source.kind.is_restated() && known.stat.size <= source.stat.size => size.saturating_sub(known.stat.size),
+            Some(known) if !source.kind.is_restated() && known.stat.size <= source.stat.size => {
+                size.saturating_sub(known.stat.size)
+            }
             _ => size,
         };
         self.found.push(FoundSource {

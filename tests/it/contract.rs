@@ -69,7 +69,12 @@ fn sources(slug: &str) -> Vec<Source> {
 }
 
 /// Reads a source to its end, as one that nobody writes to any more.
-fn read(slug: &str, source: &Source, before: Option<Checkpoint>, mut each: impl FnMut(&mut Rows)) -> Option<Checkpoint> {
+fn read(
+    slug: &str,
+    source: &Source,
+    before: Option<Checkpoint>,
+    mut each: impl FnMut(&mut Rows),
+) -> Option<Checkpoint> {
     let now = source.stat.mtime + 86_400_000_000;
     let limits = ReadLimits { slice_bytes: 4096, max_line_bytes: 1 << 20, now };
     let mut checkpoint = before;
@@ -108,11 +113,16 @@ fn reads_sessions_records_and_tool_pairs_in_order(slug: &str) {
             sessions.extend(rows.sessions.keys().cloned());
             for placed in &rows.claims {
                 let counters = placed.claim.counters.to_array();
-                assert!(counters.iter().flatten().all(|&counter| counter >= 0), "{}: {counters:?}", source.path.display());
+                assert!(
+                    counters.iter().flatten().all(|&counter| counter >= 0),
+                    "{}: {counters:?}",
+                    source.path.display()
+                );
             }
             let columns = rows.messages.finish();
             let session = columns[2].as_string::<i32>();
-            let (seq, ts) = (columns[3].as_primitive::<Int64Type>(), columns[4].as_primitive::<TimestampMicrosecondType>());
+            let (seq, ts) =
+                (columns[3].as_primitive::<Int64Type>(), columns[4].as_primitive::<TimestampMicrosecondType>());
             for row in 0..session.len() {
                 let before = last.insert(session.value(row).to_owned(), seq.value(row));
                 assert!(before.is_none_or(|before| before <= seq.value(row)), "{}: seq falls", source.path.display());
@@ -127,7 +137,10 @@ fn reads_sessions_records_and_tool_pairs_in_order(slug: &str) {
         });
     }
     assert!(!sessions.is_empty() && messages > 0, "the fixtures of {slug} hold no session or no record");
-    assert!(calls.intersection(&results).next().is_some(), "the fixtures of {slug} hold no pair of a call and its result");
+    assert!(
+        calls.intersection(&results).next().is_some(),
+        "the fixtures of {slug} hold no pair of a call and its result"
+    );
 }
 
 fn gives_nothing_new_when_nothing_is_new(slug: &str) {
@@ -155,7 +168,8 @@ fn gives_the_same_views_however_files_grow(slug: &str) {
             for (at, file) in files.iter().enumerate() {
                 let below = file.strip_prefix(whole.home()).unwrap().to_str().unwrap().to_owned();
                 let bytes = fs_err::read(file).unwrap();
-                let len = if run == 3 || below.ends_with(".zst") { bytes.len() } else { bytes.len() * (run + at % 2) / 4 };
+                let len =
+                    if run == 3 || below.ends_with(".zst") { bytes.len() } else { bytes.len() * (run + at % 2) / 4 };
                 let written = grown.write(&below, &bytes[..len]);
                 if run == 3 {
                     age(&written);

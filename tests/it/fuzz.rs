@@ -192,8 +192,7 @@ pub fn fuzz(slug: &str, random: &mut Random, mut goes_on: impl FnMut(u64) -> boo
         let mut bytes = bytes.clone();
         mutate(&mut bytes, random);
         let (slice_bytes, old) = ([4096, 8192, 1 << 20][random.below(3)], random.below(2) == 0);
-        let result =
-            catch_unwind(AssertUnwindSafe(|| read(adapter, home.path(), &path, &bytes, slice_bytes, old)));
+        let result = catch_unwind(AssertUnwindSafe(|| read(adapter, home.path(), &path, &bytes, slice_bytes, old)));
         if result.is_err() {
             let kept = std::env::temp_dir().join(format!("agentlake-fuzz-{slug}"));
             fs_err::write(&kept, &bytes).unwrap();

@@ -4,20 +4,15 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::discovery::{Member, task_id};
+use super::claims::{Spent, claim};
+use super::discovery::{Member, task_id, task_start};
 use super::sidecars::Sidecars;
-use super::usage::{Prompt, classic};
-use crate::adapters::buffers::Attributes;
+use super::usage::classic;
 use crate::adapters::counters::Faults;
 use crate::adapters::document::{Begun, Open, Shown};
 use crate::adapters::draft::{Draft, ToolResult};
-use crate::adapters::vendor::vendor_of;
-use crate::model::claim::variant_of;
-use crate::model::tables::{MessagesRow, UsageRow};
-use crate::model::{
-    Claim, CopyReason, Counters, Identity, IssueKind, Record, RequestKey, Rows, SessionFacts, Standing, TitleRank,
-    money, time,
-};
+use crate::model::tables::MessagesRow;
+use crate::model::{CopyReason, Identity, IssueKind, Rows, SessionFacts, TitleRank, time};
 use crate::source::Json;
 use crate::source::json::Parser;
 
@@ -41,6 +36,7 @@ pub(super) fn write(
         return None;
     }
     let session_id = task_id(path);
+    open.session_starts(task_start(&session_id));
     let sidecars = Sidecars::beside(path);
     let facts = out.session(&session_id);
     SessionFacts::set_once(&mut facts.cwd, sidecars.cwd.as_deref());
@@ -72,7 +68,8 @@ pub(super) fn write(
 /// The `api_req_finished` row that belongs to the request at `index`: the next one, before another request begins.
 fn finished_after(rows: Json<'_>, index: usize) -> Option<Json<'_>> {
     let mut after = rows.items().skip(index + 1);
-    after.find(|row| matches!(row.str("say"), Some("api_req_finished" | "api_req_started")))
+    after
+        .find(|row| matches!(row.str("say"), Some("api_req_finished" | "api_req_started")))
         .filter(|row| row.str("say") == Some("api_req_finished"))
 }
 
@@ -111,7 +108,12 @@ impl Task<'_> {
             identity: Identity::Native(&id),
             seq,
             ts: own_ts,
-            content: hash([Some(&row.to_text()), model, self.sidecars.cwd.as_deref(), old_counters.and_then(|row| row.str("text"))]),
+            content: hash([
+                Some(&row.to_text()),
+                model,
+                self.sidecars.cwd.as_deref(),
+                old_counters.and_then(|row| row.str("text")),
+            ]),
             is_final: !is_partial && !(is_placeholder && is_last),
         };
         // Output belongs to the newest command, whether that gave rows in this reading or not.
@@ -265,64 +267,6 @@ impl Task<'_> {
             claim(&spent, self.member, &begun.record, out);
         });
     }
-}
-
-/// What a request, or a sum of some, cost.
-#[derive(Debug)]
-pub(super) struct Spent<'a> {
-    /// Names the request.
-    pub key: String,
-    /// The tool's id of the record.
-    pub uuid: Option<&'a str>,
-    pub model: Option<&'a str>,
-    /// Service that was asked, as the extension names it.
-    pub service: Option<&'a str>,
-    pub counters: Counters,
-    pub prompt: Prompt,
-    /// USD.
-    pub cost: Option<f64>,
-    pub grain: &'static str,
-    pub never: Option<CopyReason>,
-    pub reported: &'a str,
-    pub cwd: Option<&'a str>,
-    pub agent_id: Option<&'a str>,
-}
-
-/// Claims it.
-pub(super) fn claim(spent: &Spent<'_>, member: &Member, record: &Record<'_>, out: &mut Rows) {
-    let counters = spent.counters;
-    let total = counters.to_array().iter().take(5).flatten().fold(0_i64, |sum, &n| sum.saturating_add(n));
-    let claim = Claim {
-        request: RequestKey::new(member.slug, &spent.key),
-        standing: Standing { class: 1, rank: [total, 0, 0] },
-        counters,
-        variant: variant_of([spent.model, None, None, None]),
-        guard: None,
-        never: spent.never,
-    };
-    let mut attributes = Attributes::default();
-    attributes.text("provider", spent.service);
-    attributes.text("prompt", Some(spent.prompt.as_str()));
-    let _ = attributes.finish();
-    let cost = spent.cost.and_then(money::from_f64);
-    let row = UsageRow {
-        request_key: Some(&spent.key),
-        message_uuid: spent.uuid,
-        model: spent.model,
-        vendor: spent.model.and_then(vendor_of),
-        reported_cost: cost,
-        reported_cost_unit: cost.map(|_| "USD"),
-        grain: Some(spent.grain),
-        count_basis: Some(if spent.grain == "request" { "exact" } else { "rollup" }),
-        cache_write_basis: counters.cache_write_5m.map(|writes| if writes > 0 { "assumed_5m" } else { "recorded" }),
-        reported: Some(spent.reported),
-        project: spent.cwd,
-        cwd: spent.cwd,
-        agent_id: spent.agent_id,
-        attributes: attributes.written(),
-        ..UsageRow::default()
-    };
-    out.claim(record, 0, claim, &row);
 }
 
 /// Proposes a prompt as the title; the first one stays.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::{Enumeration, editors};
+use crate::model::time;
 use crate::source::walk::Found;
 use crate::source::{Roots, Source, SourceKind};
 
@@ -34,11 +35,8 @@ pub(super) const ROO: Member = Member {
     whole_prompts_since: Some(1_761_955_200_000_000),
 };
 /// Kilo Code. 4.119.0 was released on 2025-11-12.
-pub(super) const KILO: Member = Member {
-    slug: "kilo",
-    extensions: &["kilocode.kilo-code"],
-    whole_prompts_since: Some(1_762_905_600_000_000),
-};
+pub(super) const KILO: Member =
+    Member { slug: "kilo", extensions: &["kilocode.kilo-code"], whole_prompts_since: Some(1_762_905_600_000_000) };
 
 /// Which document of which generation a source is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +114,12 @@ fn is_task(path: &Path) -> bool {
 /// The id of a task: the name of its folder.
 pub(super) fn task_id(path: &Path) -> String {
     path.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("task").to_owned()
+}
+
+/// When a task began, microseconds, where its id tells: Cline names tasks by milliseconds.
+pub(super) fn task_start(task_id: &str) -> Option<i64> {
+    let millis = task_id.parse().ok().filter(|_| task_id.len() == 13)?;
+    time::from_millis(millis)
 }
 
 /// The session id in the name of a document of the newer generation.

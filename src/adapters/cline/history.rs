@@ -5,7 +5,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::blocks;
-use super::discovery::{Member, task_id};
+use super::discovery::{Member, task_id, task_start};
 use super::sidecars::Sidecars;
 use crate::adapters::document::{Open, Shown};
 use crate::adapters::draft::Draft;
@@ -20,6 +20,7 @@ pub(super) fn write(json: Json<'_>, _: &Member, path: &Path, open: &mut Open, ou
         open.issue(None, 0, IssueKind::UnknownRecord, "the document is no list of messages", out);
         return None;
     }
+    open.session_starts(task_start(&session_id));
     let mut sidecars = Sidecars::default();
     sidecars.read_history(json);
     let facts = out.session(&session_id);

@@ -2,9 +2,11 @@
 //!
 //! What the documents look like and which rules turn them into rows stands in `docs/formats/cline.md`. [`classic`] reads
 //! `ui_messages.json`, which all three write, or wrote; [`sdk`] the sessions of Cline's newer generation and [`history`] a
-//! task of which only the model's side is left. [`usage`] knows what `tokensIn` means where.
+//! task of which only the model's side is left. [`usage`] knows what `tokensIn` means where, and [`claims`]
+//! claims it.
 
 mod blocks;
+mod claims;
 mod classic;
 mod discovery;
 mod history;

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::discovery::{Member, sdk_session_id};
 use super::sidecars::with;
 use super::usage::sdk;
-use super::{blocks, classic};
+use super::{blocks, claims, classic};
 use crate::adapters::counters::Faults;
 use crate::adapters::document::{Open, Shown};
 use crate::adapters::draft::Draft;
@@ -33,7 +33,8 @@ impl Manifest {
             manifest.model = text("model");
             let metadata = json.get("metadata");
             manifest.title = metadata.and_then(|metadata| metadata.str("title")).map(str::to_owned);
-            manifest.input = metadata.and_then(|metadata| metadata.path(&["usage", "inputTokens"])).and_then(Json::as_i64);
+            manifest.input =
+                metadata.and_then(|metadata| metadata.path(&["usage", "inputTokens"])).and_then(Json::as_i64);
         });
         manifest
     }
@@ -112,7 +113,7 @@ pub(super) fn write(json: Json<'_>, member: &Member, path: &Path, open: &mut Ope
         if let Some((counters, prompt)) = sdk(metrics, &mut faults) {
             let key = id.map_or_else(|| begun.record.ts.to_string(), str::to_owned);
             let reported = metrics.to_text();
-            let spent = classic::Spent {
+            let spent = claims::Spent {
                 key: format!("{session_id}:{key}"),
                 uuid: id,
                 model,
@@ -126,7 +127,7 @@ pub(super) fn write(json: Json<'_>, member: &Member, path: &Path, open: &mut Ope
                 cwd: manifest.cwd.as_deref(),
                 agent_id: Some(named.as_str()).filter(|_| is_subagent),
             };
-            classic::claim(&spent, member, &begun.record, out);
+            claims::claim(&spent, member, &begun.record, out);
         }
         for (kind, detail) in faults.take(&format!("message {}", id.unwrap_or("without an id"))) {
             open.issue(Some(&session_id), seq, kind, &detail, out);

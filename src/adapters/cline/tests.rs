@@ -13,7 +13,8 @@ fn read(adapter: &dyn SourceAdapter, path: &Path, text: &str, before: Option<&Ch
     fs_err::write(path, text).unwrap();
     let stat = FileStat::of(&fs_err::metadata(path).unwrap());
     let slug = adapter.info().slug;
-    let source = Source { provider: slug, path: path.to_owned(), kind: SourceKind::Document, stat, family: PathBuf::new() };
+    let source =
+        Source { provider: slug, path: path.to_owned(), kind: SourceKind::Document, stat, family: PathBuf::new() };
     let limits = ReadLimits { slice_bytes: 1 << 20, max_line_bytes: 1 << 20, now: stat.mtime };
     let mut rows = Rows::new(slug, false);
     let progress = adapter.read(&source, before, &limits, &mut rows).unwrap();
@@ -38,7 +39,8 @@ fn a_placeholder_waits_and_is_filled_in_place() {
     let filled = rows_with(r#"{"request":"x","tokensIn":10,"tokensOut":3,"cost":0.5}"#);
     let (rows, checkpoint) = read(&Cline, &path, &filled, Some(&checkpoint));
     assert_eq!((rows.messages.len(), rows.claims.len(), rows.restated.len()), (1, 1, 0));
-    let aborted = rows_with(r#"{"request":"x","tokensIn":10,"tokensOut":7,"cost":0.5,"cancelReason":"user_cancelled"}"#);
+    let aborted =
+        rows_with(r#"{"request":"x","tokensIn":10,"tokensOut":7,"cost":0.5,"cancelReason":"user_cancelled"}"#);
     let (rows, _) = read(&Cline, &path, &aborted, Some(&checkpoint));
     assert_eq!(rows.claims[0].claim.counters.output, Some(7), "what was cancelled is billed");
     assert!(rows.claims[0].is_restated);

@@ -46,9 +46,7 @@ pub(super) fn classic(
     }
     let [prompt, output, reads, writes] = names.map(|name| faults.counter(request, name));
     let cached = sum([reads, writes]).unwrap_or(0);
-    let meaning = if cached == 0 {
-        Prompt::Remainder
-    } else if prompt.is_some_and(|prompt| prompt < cached) {
+    let meaning = if cached == 0 || prompt.is_some_and(|prompt| prompt < cached) {
         Prompt::Remainder
     } else if member.whole_prompts_since.is_some_and(|since| ts >= since) {
         Prompt::Whole
@@ -62,8 +60,7 @@ pub(super) fn classic(
         }
     };
     let input = if meaning == Prompt::Whole { prompt.map(|prompt| prompt - cached) } else { prompt };
-    let counters =
-        Counters { input, cache_read: reads, cache_write_5m: writes, output, ..Counters::default() };
+    let counters = Counters { input, cache_read: reads, cache_write_5m: writes, output, ..Counters::default() };
     Some((counters, meaning))
 }
 
@@ -78,8 +75,7 @@ pub(super) fn sdk(metrics: Json<'_>, faults: &mut Faults) -> Option<(Counters, P
     let cached = sum([reads, writes]).unwrap_or(0);
     let is_whole = prompt.is_none_or(|prompt| prompt >= cached);
     let input = if is_whole { prompt.map(|prompt| prompt - cached) } else { prompt };
-    let counters =
-        Counters { input, cache_read: reads, cache_write_5m: writes, output, ..Counters::default() };
+    let counters = Counters { input, cache_read: reads, cache_write_5m: writes, output, ..Counters::default() };
     Some((counters, if is_whole { Prompt::Whole } else { Prompt::Remainder }))
 }
 
@@ -99,7 +95,8 @@ mod tests {
 
     #[test]
     fn a_day_changes_what_the_same_numbers_of_roo_mean() {
-        let row = r#"{"apiProtocol":"anthropic","tokensIn":15200,"tokensOut":310,"cacheWrites":1200,"cacheReads":13000}"#;
+        let row =
+            r#"{"apiProtocol":"anthropic","tokensIn":15200,"tokensOut":310,"cacheWrites":1200,"cacheReads":13000}"#;
         let since = ROO.whole_prompts_since.unwrap();
         assert_eq!(read(row, &ROO, None, since - DAY), (Some(15200), Prompt::Remainder));
         assert_eq!(read(row, &ROO, None, since + DAY), (Some(1000), Prompt::Whole));

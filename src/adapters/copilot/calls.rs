@@ -140,8 +140,18 @@ impl Ledger {
         call.output = call.output.max(output.unwrap_or(0));
         let Some(output) = output else { return };
         let counters = Counters { output: Some(output), ..Counters::default() };
-        Charge { key: id, grain: "request", basis: "exact", model, message_id, agent_id, counters, stage: 0, ..Charge::default() }
-            .claim(0, context, record, out);
+        Charge {
+            key: id,
+            grain: "request",
+            basis: "exact",
+            model,
+            message_id,
+            agent_id,
+            counters,
+            stage: 0,
+            ..Charge::default()
+        }
+        .claim(0, context, record, out);
     }
 
     /// A compaction told what the call that summarised cost.
@@ -163,8 +173,17 @@ impl Ledger {
         *side = side.zip(tokens, i64::saturating_add);
         let reported = usage.to_text();
         let key = format!("compaction:{id}");
-        Charge { key: &key, grain: "request", basis: "exact", model, counters, reported: Some(&reported), stage: 1, ..Charge::default() }
-            .claim(0, context, record, out);
+        Charge {
+            key: &key,
+            grain: "request",
+            basis: "exact",
+            model,
+            counters,
+            reported: Some(&reported),
+            stage: 1,
+            ..Charge::default()
+        }
+        .claim(0, context, record, out);
     }
 
     /// The session ended, with sums per model over all its legs.
@@ -197,7 +216,13 @@ impl Ledger {
                 continue;
             }
             let reported = metric.to_text();
-            let charge = Charge { model: Some(model), reported: Some(&reported), aiu: leg.nano_aiu, stage: 1, ..Charge::default() };
+            let charge = Charge {
+                model: Some(model),
+                reported: Some(&reported),
+                aiu: leg.nano_aiu,
+                stage: 1,
+                ..Charge::default()
+            };
             if let ([(key, call)], Some(1)) = (own.as_slice(), leg.requests) {
                 let counters = Counters { output: Some(leg.output.unwrap_or(0).max(told)), ..leg.counters(faults) };
                 let (message_id, agent_id) = (call.message_id.as_deref(), call.agent_id.as_deref());
@@ -213,7 +238,8 @@ impl Ledger {
                 let rest = leg.output.map(|output| output.saturating_sub(told).max(0));
                 let counters = Counters { output: rest, ..leg.counters(faults) };
                 let key = format!("shutdown:{id}:{model}");
-                Charge { key: &key, grain: "session", basis: "rollup", counters, ..charge }.claim(block, context, record, out);
+                Charge { key: &key, grain: "session", basis: "rollup", counters, ..charge }
+                    .claim(block, context, record, out);
             }
         }
     }
@@ -261,7 +287,10 @@ impl Charge<'_> {
             reported_cost_unit: self.aiu.map(|_| "aiu"),
             grain: Some(self.grain),
             count_basis: Some(self.basis),
-            cache_write_basis: self.counters.cache_write_5m.map(|writes| if writes > 0 { "assumed_5m" } else { "recorded" }),
+            cache_write_basis: self
+                .counters
+                .cache_write_5m
+                .map(|writes| if writes > 0 { "assumed_5m" } else { "recorded" }),
             reported: self.reported,
             project: context.cwd,
             cwd: context.cwd,

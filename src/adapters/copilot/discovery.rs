@@ -96,7 +96,9 @@ impl Workspace {
 
     fn parse(text: &str) -> Self {
         let mut workspace = Self::default();
-        for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        // A line that is still being written has no end.
+        let whole = text.rfind('\n').and_then(|end| text.get(..end)).unwrap_or_default();
+        for (key, value) in whole.lines().filter_map(|line| line.split_once(':')) {
             let value = value.trim();
             let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
             let value = Some(quoted.unwrap_or(value).to_owned()).filter(|value| !value.is_empty() && value != "null");

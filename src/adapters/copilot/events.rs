@@ -39,8 +39,20 @@ const ATTRIBUTES: [&str; 24] = [
 ];
 /// Families of events that are known, though not each of their kinds.
 const FAMILIES: [&str; 14] = [
-    "abort", "assistant.", "external_tool.", "hook.", "mcp.", "permission.", "session.", "skill.", "subagent.",
-    "system.", "tool.", "user.", "elicitation.", "command.",
+    "abort",
+    "assistant.",
+    "external_tool.",
+    "hook.",
+    "mcp.",
+    "permission.",
+    "session.",
+    "skill.",
+    "subagent.",
+    "system.",
+    "tool.",
+    "user.",
+    "elicitation.",
+    "command.",
 ];
 
 /// Role and kind of a message.
@@ -211,9 +223,8 @@ fn assistant(fold: &mut Fold, data: Json<'_>) -> Kinds {
         let arguments = request.get("arguments");
         // Some versions write the arguments as JSON inside a string.
         let inner = arguments.and_then(Json::as_str).filter(|text| text.trim_start().starts_with('{'));
-        let parsed = inner.and_then(|text| {
-            parser.parse(text.as_bytes(), |json| fold.draft.call(id, name, server, Some(json))).ok()
-        });
+        let parsed = inner
+            .and_then(|text| parser.parse(text.as_bytes(), |json| fold.draft.call(id, name, server, Some(json))).ok());
         if parsed.is_none() {
             fold.draft.call(id, name, server, arguments);
         }
@@ -230,7 +241,9 @@ fn tool_result(fold: &mut Fold, data: Json<'_>) -> Kinds {
         fold.carry.open_calls.remove(id);
     }
     let result = data.get("result").filter(|result| !result.is_null());
-    let text = result.map(|result| result.get("content").filter(|content| !content.is_null()).map_or_else(|| text_of(result), content_text));
+    let text = result.map(|result| {
+        result.get("content").filter(|content| !content.is_null()).map_or_else(|| text_of(result), content_text)
+    });
     let error = data.get("error").filter(|error| !error.is_null());
     let failure = error.map(|error| error.str("message").map_or_else(|| text_of(error), str::to_owned));
     let success = data.get("success").and_then(Json::as_bool);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Copilot;
 use crate::adapters::SourceAdapter;
 use crate::model::Rows;
+use crate::model::tables::{TableColumns as _, UsageReader};
 use crate::source::{FileStat, ReadLimits, Source, SourceKind};
 
 /// Claims of a log: request key, input, cache reads, output.
@@ -17,7 +18,6 @@ fn claims(events: &[String]) -> Vec<(String, Option<i64>, Option<i64>, Option<i6
     let limits = ReadLimits { slice_bytes: 1 << 20, max_line_bytes: 1 << 20, now: stat.mtime + 3_600_000_000 };
     let mut rows = Rows::new("copilot", false);
     Copilot.read(&source, None, &limits, &mut rows).unwrap();
-    use crate::model::tables::{TableColumns as _, UsageReader};
     let reader = UsageReader::new(&rows.claim_rows.finish());
     let count = rows.claims.len();
     let row = |at| {
@@ -42,10 +42,7 @@ fn shutdown(id: &str, count: i64, input: i64, cached: i64, output: i64) -> Strin
 #[test]
 fn a_sum_of_one_call_completes_the_call() {
     let claims = claims(&[message("a", "c", 5), shutdown("x", 1, 100, 40, 6)]);
-    assert_eq!(
-        claims,
-        [("s:c".to_owned(), None, None, Some(5)), ("s:c".to_owned(), Some(60), Some(40), Some(6))]
-    );
+    assert_eq!(claims, [("s:c".to_owned(), None, None, Some(5)), ("s:c".to_owned(), Some(60), Some(40), Some(6))]);
 }
 
 #[test]

@@ -232,7 +232,9 @@ pub(super) fn is_answer(kind: &str) -> bool {
 
 /// Whether a tool call of the message has not ended.
 fn has_running_call(message: Json<'_>) -> bool {
-    message.get("toolCalls").into_iter().flat_map(Json::items).any(|call| {
-        matches!(call.str("status"), Some("scheduled" | "validating" | "executing" | "awaiting_approval"))
-    })
+    message
+        .get("toolCalls")
+        .into_iter()
+        .flat_map(Json::items)
+        .any(|call| matches!(call.str("status"), Some("scheduled" | "validating" | "executing" | "awaiting_approval")))
 }

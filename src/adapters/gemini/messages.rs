@@ -14,9 +14,7 @@ use crate::adapters::genai_parts as parts;
 use crate::adapters::vendor::vendor_of;
 use crate::model::claim::variant_of;
 use crate::model::tables::{MessagesRow, UsageRow};
-use crate::model::{
-    Claim, Counters, Identity, IssueKind, RequestKey, Rows, SessionFacts, Standing, TitleRank, time,
-};
+use crate::model::{Claim, Counters, Identity, IssueKind, RequestKey, Rows, SessionFacts, Standing, TitleRank, time};
 use crate::source::Json;
 use crate::source::json::{Parser, write_string};
 
@@ -172,7 +170,7 @@ impl Writer<'_> {
         let total = counters.to_array().iter().take(5).flatten().sum();
         let claim = Claim {
             request: RequestKey::new(SLUG, &request_key),
-            standing: Standing { class: 1, rank: [kept.sayings, total, 0] },
+            standing: Standing { class: 1, rank: [kept.sayings, total, i64::from(model.is_some())] },
             counters,
             variant: variant_of([model, None, None, None]),
             guard: None,
@@ -242,7 +240,12 @@ fn result_of(call: Json<'_>) -> Option<ToolResult> {
 /// Whether the tool itself wrote the text of a `user` message.
 fn is_injected(text: &str) -> bool {
     let text = text.trim_start();
-    ["<session_context>", "This is the Gemini CLI. We are setting up the context", "<state_snapshot>", "System: Please continue"]
-        .into_iter()
-        .any(|mark| text.starts_with(mark))
+    [
+        "<session_context>",
+        "This is the Gemini CLI. We are setting up the context",
+        "<state_snapshot>",
+        "System: Please continue",
+    ]
+    .into_iter()
+    .any(|mark| text.starts_with(mark))
 }

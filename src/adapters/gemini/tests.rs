@@ -18,7 +18,8 @@ fn source(path: &Path) -> Source {
 fn read(path: &Path, text: &str, before: Option<&Checkpoint>, age: i64) -> (Rows, Option<Checkpoint>) {
     fs_err::write(path, text).unwrap();
     let source = source(path);
-    let limits = ReadLimits { slice_bytes: 1 << 20, max_line_bytes: 1 << 20, now: source.stat.mtime + age * 60_000_000 };
+    let limits =
+        ReadLimits { slice_bytes: 1 << 20, max_line_bytes: 1 << 20, now: source.stat.mtime + age * 60_000_000 };
     let mut rows = Rows::new("gemini", false);
     let progress = Gemini.read(&source, before, &limits, &mut rows).unwrap();
     (rows, progress.checkpoint)
@@ -52,8 +53,7 @@ fn a_log_read_in_two_runs_restates_what_changed_and_nothing_else() {
     let second = r#"{"$rewindTo":"g"}"#;
     let (rows, checkpoint) = read(&path, &format!("{HEAD}\n{user}\n{first}\n"), None, 60);
     assert_eq!((rows.messages.len(), rows.claims.len(), rows.restated.len()), (2, 1, 0));
-    let (rows, checkpoint) =
-        read(&path, &format!("{HEAD}\n{user}\n{first}\n{second}\n"), checkpoint.as_ref(), 60);
+    let (rows, checkpoint) = read(&path, &format!("{HEAD}\n{user}\n{first}\n{second}\n"), checkpoint.as_ref(), 60);
     assert_eq!((rows.messages.len(), rows.restated.len()), (1, 1), "the answer was taken back, and says so");
     assert!(rows.claims[0].is_restated);
     let (rows, _) = read(&path, &format!("{HEAD}\n{user}\n{first}\n{second}\n"), checkpoint.as_ref(), 60);

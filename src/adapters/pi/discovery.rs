@@ -17,9 +17,8 @@ const OPENCLAW_FOLDERS: [&str; 4] = [".openclaw", ".clawdbot", ".moltbot", ".mol
 pub(super) fn enumerate(slug: &'static str, roots: &Roots) -> Enumeration {
     let mut found = Found::default();
     let mut searched = self::roots(slug, roots);
-    let wanted = |path: &Path| {
-        is_session(path) && (slug == PI || path.components().any(|part| part.as_os_str() == "sessions"))
-    };
+    let wanted =
+        |path: &Path| is_session(path) && (slug == PI || path.components().any(|part| part.as_os_str() == "sessions"));
     for root in &searched {
         found.walk(root, &wanted);
     }

@@ -49,7 +49,8 @@ pub(super) fn write(fold: &mut Fold, entry: Json<'_>, record: &Record<'_>, line:
         .or(fold.carry.model.as_deref().filter(|_| role == "assistant"))
         .map(str::to_owned);
     if kind == "human" && !fold.carry.has_title {
-        let title: String = fold.draft.visible().trim().lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect();
+        let title: String =
+            fold.draft.visible().trim().lines().next().unwrap_or_default().chars().take(TITLE_CHARS).collect();
         if !title.is_empty() {
             fold.carry.has_title = true;
             out.session(record.session_id).propose_title(TitleRank::FirstPrompt, &title);

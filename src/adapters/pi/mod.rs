@@ -90,12 +90,7 @@ impl SourceAdapter for OpenClaw {
     }
 }
 
-fn read(
-    source: &Source,
-    checkpoint: Option<&Checkpoint>,
-    limits: &ReadLimits,
-    out: &mut Rows,
-) -> io::Result<Progress> {
+fn read(source: &Source, checkpoint: Option<&Checkpoint>, limits: &ReadLimits, out: &mut Rows) -> io::Result<Progress> {
     let name_id = discovery::session_id_of(&source.path);
     let agent = discovery::agent_of(&source.path);
     append_only::read(source, checkpoint, limits, out, |carry| {

@@ -14,7 +14,8 @@ fn read(adapter: &dyn SourceAdapter, lines: &[&str]) -> Rows {
     fs_err::write(path, lines.join("\n") + "\n").unwrap();
     let stat = FileStat::of(&fs_err::metadata(path).unwrap());
     let slug = adapter.info().slug;
-    let source = Source { provider: slug, path: path.to_owned(), kind: SourceKind::Lines, stat, family: PathBuf::new() };
+    let source =
+        Source { provider: slug, path: path.to_owned(), kind: SourceKind::Lines, stat, family: PathBuf::new() };
     let limits = ReadLimits { slice_bytes: 1 << 20, max_line_bytes: 1 << 20, now: stat.mtime + 3_600_000_000 };
     let mut rows = Rows::new(slug, false);
     adapter.read(&source, None, &limits, &mut rows).unwrap();

@@ -14,9 +14,7 @@ use crate::adapters::genai_parts as parts;
 use crate::adapters::vendor::vendor_of;
 use crate::model::claim::variant_of;
 use crate::model::tables::{MessagesRow, UsageRow};
-use crate::model::{
-    Claim, Identity, IssueKind, Record, RequestKey, Rows, SessionFacts, Standing, TitleRank, time,
-};
+use crate::model::{Claim, Identity, IssueKind, Record, RequestKey, Rows, SessionFacts, Standing, TitleRank, time};
 use crate::source::Json;
 
 /// Longest title made of a prompt, in characters.

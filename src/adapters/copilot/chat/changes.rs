@@ -10,16 +10,16 @@ use crate::source::Json;
 /// Longest array that a path may reach into beyond its end.
 const MAX_GAP: usize = 1 << 16;
 
-/// The state after every change, as JSON text.
-pub(super) fn replay(bytes: &[u8], session_id: &str, open: &mut Open, out: &mut Rows) -> String {
-    let mut state = Value::Object(Map::new());
+/// The state after every change, as JSON text; `None` before the first.
+pub(super) fn replay(bytes: &[u8], session_id: &str, open: &mut Open, out: &mut Rows) -> Option<String> {
+    let mut state = Value::Null;
     open.lines(bytes, Some(session_id), out, |line, open, out| {
         if !apply(&mut state, line.json) {
             let detail = format!("a change cannot be applied: {:.200}", line.json.to_text());
             open.issue(Some(session_id), line.seq, IssueKind::UnknownRecord, &detail, out);
         }
     });
-    state.to_string()
+    (!state.is_null()).then(|| state.to_string())
 }
 
 /// Applies one change; false if it makes no sense.
@@ -107,7 +107,9 @@ mod tests {
 
     fn replayed(changes: &[&str]) -> (String, bool) {
         let mut state = Value::Null;
-        let all = changes.iter().all(|change| Parser::default().parse(change.as_bytes(), |json| apply(&mut state, json)).unwrap());
+        let all = changes
+            .iter()
+            .all(|change| Parser::default().parse(change.as_bytes(), |json| apply(&mut state, json)).unwrap());
         (state.to_string(), all)
     }
 
@@ -129,7 +131,9 @@ mod tests {
         let (state, all) = replayed(&[r#"{"kind":2,"k":["a","b"],"v":[1]}"#]);
         assert!(all);
         assert_eq!(state, r#"{"a":{"b":[1]}}"#);
-        for change in [r#"{"kind":1}"#, r#"{"kind":9,"k":["a"]}"#, r#"{"kind":1,"k":[99999999],"v":1}"#, r#"{"kind":1,"k":[-1]}"#] {
+        for change in
+            [r#"{"kind":1}"#, r#"{"kind":9,"k":["a"]}"#, r#"{"kind":1,"k":[99999999],"v":1}"#, r#"{"kind":1,"k":[-1]}"#]
+        {
             assert!(!replayed(&[change]).1, "{change}");
         }
     }

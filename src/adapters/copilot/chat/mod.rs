@@ -27,7 +27,7 @@ pub(super) fn read(
         if !super::is_log(source.kind) {
             return open.parse(bytes, out, |json, open, out| requests::write(json, &place, open, out));
         }
-        let replayed = changes::replay(bytes, &name_id, open, out);
+        let Some(replayed) = changes::replay(bytes, &name_id, open, out) else { return Ok(None) };
         open.parse(replayed.as_bytes(), out, |json, open, out| requests::write(json, &place, open, out))
     })
 }

@@ -10,9 +10,7 @@ use crate::adapters::draft::{Draft, ToolResult, content_text, text_of};
 use crate::adapters::vendor::vendor_of;
 use crate::model::claim::variant_of;
 use crate::model::tables::{MessagesRow, UsageRow};
-use crate::model::{
-    Claim, Counters, Identity, IssueKind, RequestKey, Rows, SessionFacts, Standing, TitleRank, time,
-};
+use crate::model::{Claim, Counters, Identity, IssueKind, RequestKey, Rows, SessionFacts, Standing, TitleRank, time};
 use crate::source::Json;
 use crate::source::json::Parser;
 
@@ -50,7 +48,8 @@ pub(super) fn write(chat: Json<'_>, place: &Place<'_>, open: &mut Open, out: &mu
         facts.propose_title(TitleRank::Custom, title);
     }
     let newest = requests.len().saturating_sub(1);
-    let mut writer = Writer { session_id: &session_id, cwd: place.cwd, draft: Draft::default(), faults: Faults::default() };
+    let mut writer =
+        Writer { session_id: &session_id, cwd: place.cwd, draft: Draft::default(), faults: Faults::default() };
     for (index, request) in requests.items().enumerate() {
         writer.turn(request, index, index == newest, open, out);
     }
@@ -72,7 +71,8 @@ impl Writer<'_> {
         let seq = u64::try_from(index).unwrap_or(u64::MAX).saturating_mul(2);
         let prompt = request.get("message").unwrap_or(request);
         let result = request.get("result").filter(|result| result.is_object());
-        let is_final = !is_newest || result.is_some() || request.get("isCanceled").and_then(Json::as_bool) == Some(true);
+        let is_final =
+            !is_newest || result.is_some() || request.get("isCanceled").and_then(Json::as_bool) == Some(true);
         let prompt_text = prompt.to_text();
         let shown = Shown {
             session_id: self.session_id,
@@ -118,7 +118,9 @@ impl Writer<'_> {
             self.part(part, rounds.is_some());
         }
         // The rounds hold the same calls with their arguments.
-        let calls = || rounds.into_iter().flat_map(Json::items).filter_map(|round| round.get("toolCalls")).flat_map(Json::items);
+        let calls = || {
+            rounds.into_iter().flat_map(Json::items).filter_map(|round| round.get("toolCalls")).flat_map(Json::items)
+        };
         let mut parser = Parser::default();
         for call in calls() {
             let (id, name) = (call.str("id"), call.str("name"));
@@ -240,7 +242,7 @@ impl Writer<'_> {
         let total = spent.counters.to_array().iter().take(5).flatten().fold(0_i64, |sum, &n| sum.saturating_add(n));
         let claim = Claim {
             request: RequestKey::new(SLUG, spent.key),
-            standing: Standing { class: 1, rank: [total, 0, 0] },
+            standing: Standing { class: 1, rank: [total, i64::from(spent.model.is_some()), 0] },
             counters: spent.counters,
             variant: variant_of([spent.model, None, None, None]),
             guard: None,
@@ -281,6 +283,7 @@ struct Spent<'a> {
 
 /// The texts of a tool's result: parts with a `value`.
 fn parts_text(content: Json<'_>) -> String {
-    let texts: Vec<String> = content.items().map(|part| part.get("value").map_or_else(|| text_of(part), text_of)).collect();
+    let texts: Vec<String> =
+        content.items().map(|part| part.get("value").map_or_else(|| text_of(part), text_of)).collect();
     texts.join("\n")
 }
