@@ -114,7 +114,7 @@ impl Task<'_> {
                 self.sidecars.cwd.as_deref(),
                 old_counters.and_then(|row| row.str("text")),
             ]),
-            is_final: !is_partial && !(is_placeholder && is_last),
+            is_final: !(is_partial || is_placeholder && is_last),
         };
         // Output belongs to the newest command, whether that gave rows in this reading or not.
         if kind == "command" {

@@ -8,8 +8,11 @@ use crate::model::Rows;
 use crate::model::tables::{TableColumns as _, UsageReader};
 use crate::source::{FileStat, ReadLimits, Source, SourceKind};
 
-/// Claims of a log: request key, input, cache reads, output.
-fn claims(events: &[String]) -> Vec<(String, Option<i64>, Option<i64>, Option<i64>)> {
+/// A claim: request key, input, cache reads, output.
+type Claimed = (String, Option<i64>, Option<i64>, Option<i64>);
+
+/// Claims of a log.
+fn claims(events: &[String]) -> Vec<Claimed> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     fs_err::write(&path, events.join("\n") + "\n").unwrap();

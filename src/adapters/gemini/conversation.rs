@@ -124,7 +124,9 @@ impl Conversation {
         for (key, value) in json.fields() {
             let text = value.as_str().filter(|text| !text.is_empty());
             match key {
-                "sessionId" if self.session_id.is_empty() => self.session_id = text.unwrap_or_default().to_owned(),
+                "sessionId" if self.session_id.is_empty() => {
+                    text.unwrap_or_default().clone_into(&mut self.session_id);
+                }
                 "startTime" => self.started_at = text.and_then(time::parse).or(self.started_at),
                 "kind" => self.kind = text.map(str::to_owned),
                 "summary" => self.summary = text.map(str::to_owned).or(self.summary.take()),
