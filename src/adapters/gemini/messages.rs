@@ -83,7 +83,7 @@ impl Writer<'_> {
             identity,
             seq: kept.seq,
             ts,
-            content: content_hash(kept),
+            content: content_hash(kept, self.cwd),
             is_final: kept.is_final(),
         };
         let Some(begun) = open.begin(&shown, out) else { return };
@@ -196,9 +196,9 @@ impl Writer<'_> {
 }
 
 /// Hash of everything that the rows of a message are made of.
-fn content_hash(kept: &Kept) -> u64 {
+fn content_hash(kept: &Kept, cwd: Option<&str>) -> u64 {
     let mut hasher = Xxh3Default::new();
-    for text in [Some(kept.json.as_str()), kept.tokens.as_deref(), kept.model.as_deref(), kept.removed] {
+    for text in [Some(kept.json.as_str()), kept.tokens.as_deref(), kept.model.as_deref(), kept.removed, cwd] {
         hasher.update(text.unwrap_or("\0").as_bytes());
         hasher.update(&[0]);
     }

@@ -79,7 +79,7 @@ impl Writer<'_> {
             identity: Identity::Native(&id),
             seq,
             ts,
-            content: xxh3_64(prompt_text.as_bytes()),
+            content: self.content(&prompt_text),
             is_final: true,
         };
         if let Some(begun) = open.begin(&shown, out) {
@@ -89,7 +89,7 @@ impl Writer<'_> {
         let shown = Shown {
             identity: Identity::Native(&answer_id),
             seq: seq.saturating_add(1),
-            content: xxh3_64(request.to_text().as_bytes()),
+            content: self.content(&request.to_text()),
             is_final,
             ..shown
         };
@@ -99,6 +99,11 @@ impl Writer<'_> {
         for (kind, detail) in self.faults.take(&format!("request {id}")) {
             open.issue(Some(self.session_id), seq, kind, &detail, out);
         }
+    }
+
+    /// Hash of everything that rows are made of.
+    fn content(&self, text: &str) -> u64 {
+        xxh3_64(format!("{}\0{text}", self.cwd.unwrap_or_default()).as_bytes())
     }
 
     fn prompt(&mut self, id: &str, prompt: Json<'_>, begun: &Begun<'_>, out: &mut Rows) {
