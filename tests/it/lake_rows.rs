@@ -162,6 +162,18 @@ impl LakeRows {
         rows.into_iter().map(|(id, (_, row))| (id, row)).collect()
     }
 
+    /// The same without the place, where a record of one session can stand in two files (a document and the log that goes on
+    /// with it): which of them was read first is no part of what a record is.
+    fn records(&self, table: &str) -> BTreeMap<String, Row> {
+        let restating: BTreeSet<&str> = agentlake::adapters::restating_slugs().collect();
+        let mut rows = self.by_id(table);
+        for row in rows.values_mut().filter(|row| restating.contains(text(&row["provider"]).as_str())) {
+            row.remove("seq");
+            row.remove("source_path");
+        }
+        rows
+    }
+
     /// Fails the test unless no event id stands twice, `sessions` apart, which has a row per change.
     #[track_caller]
     pub fn assert_no_doubles(&self) {
@@ -176,7 +188,7 @@ impl LakeRows {
     pub fn assert_same_views(&self, other: &Self, what: &str) {
         same(&self.requests(), &other.requests(), &format!("{what}: requests"));
         for table in ["messages", "tool_calls", "tool_results"] {
-            same(&self.by_id(table), &other.by_id(table), &format!("{what}: {table}"));
+            same(&self.records(table), &other.records(table), &format!("{what}: {table}"));
         }
         same(&self.sessions(), &other.sessions(), &format!("{what}: sessions"));
     }
