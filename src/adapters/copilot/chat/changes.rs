@@ -7,19 +7,51 @@ use crate::adapters::document::Open;
 use crate::model::{IssueKind, Rows};
 use crate::source::Json;
 
+/// Member of the state that holds requests which later changes took out of the chat: they were answered and billed.
+pub(super) const DROPPED: &str = "agentlake:dropped";
+
 /// Longest array that a path may reach into beyond its end.
 const MAX_GAP: usize = 1 << 16;
 
 /// The state after every change, as JSON text; `None` before the first.
 pub(super) fn replay(bytes: &[u8], session_id: &str, open: &mut Open, out: &mut Rows) -> Option<String> {
     let mut state = Value::Null;
+    let mut dropped: Vec<Value> = Vec::new();
     open.lines(bytes, Some(session_id), out, |line, open, out| {
-        if !apply(&mut state, line.json) {
+        let before = may_drop(line.json).then(|| requests(&state));
+        let is_applied = apply(&mut state, line.json);
+        if let Some(before) = before {
+            let left = requests(&state);
+            dropped.extend(before.into_iter().filter(|request| is_lost(request, &left)));
+            dropped.retain(|request| is_lost(request, &left));
+        }
+        if !is_applied {
             let detail = format!("a change cannot be applied: {:.200}", line.json.to_text());
             open.issue(Some(session_id), line.seq, IssueKind::UnknownRecord, &detail, out);
         }
     });
+    if let Value::Object(members) = &mut state
+        && !dropped.is_empty()
+    {
+        members.insert(DROPPED.to_owned(), Value::Array(dropped));
+    }
     (!state.is_null()).then(|| state.to_string())
+}
+
+/// Whether a change can take requests out of the chat: a new state, or one that ends at the list of requests or an element.
+fn may_drop(change: Json<'_>) -> bool {
+    let is_appended = change.get("kind").and_then(Json::as_i64) == Some(2) && change.get("i").is_none();
+    !is_appended && change.get("k").is_none_or(|path| path.len() <= 2)
+}
+
+fn requests(state: &Value) -> Vec<Value> {
+    state.get("requests").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// Whether a request that has an id is not in the list.
+fn is_lost(request: &Value, list: &[Value]) -> bool {
+    let id = request.get("requestId");
+    id.is_some() && !list.iter().any(|other| other.get("requestId") == id)
 }
 
 /// Applies one change; false if it makes no sense.

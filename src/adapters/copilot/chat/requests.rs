@@ -3,6 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::super::SLUG;
+use super::changes::DROPPED;
 use crate::adapters::append_only::TimeBasis;
 use crate::adapters::counters::Faults;
 use crate::adapters::document::{Begun, Open, Shown};
@@ -35,7 +36,7 @@ pub(super) fn write(chat: Json<'_>, place: &Place<'_>, open: &mut Open, out: &mu
     let session_id = chat.str("sessionId").filter(|id| !id.is_empty()).unwrap_or(place.name_id).to_owned();
     let created = chat.get("creationDate").and_then(Json::as_i64).and_then(time::from_millis);
     open.session_starts(created);
-    if requests.is_empty() {
+    if requests.is_empty() && chat.get(DROPPED).is_none() {
         return None;
     }
     let facts = out.session(&session_id);
@@ -48,10 +49,20 @@ pub(super) fn write(chat: Json<'_>, place: &Place<'_>, open: &mut Open, out: &mu
         facts.propose_title(TitleRank::Custom, title);
     }
     let newest = requests.len().saturating_sub(1);
-    let mut writer =
-        Writer { session_id: &session_id, cwd: place.cwd, draft: Draft::default(), faults: Faults::default() };
+    let mut writer = Writer {
+        session_id: &session_id,
+        cwd: place.cwd,
+        draft: Draft::default(),
+        faults: Faults::default(),
+        is_removed: false,
+    };
     for (index, request) in requests.items().enumerate() {
         writer.turn(request, index, index == newest, open, out);
+    }
+    let dropped = chat.get(DROPPED).into_iter().flat_map(Json::items);
+    for (index, request) in dropped.enumerate() {
+        writer.is_removed = true;
+        writer.turn(request, requests.len().saturating_add(index), false, open, out);
     }
     Some(session_id)
 }
@@ -61,6 +72,8 @@ struct Writer<'a> {
     cwd: Option<&'a str>,
     draft: Draft,
     faults: Faults,
+    /// Whether the turns were taken out of the chat.
+    is_removed: bool,
 }
 
 impl Writer<'_> {
@@ -103,7 +116,7 @@ impl Writer<'_> {
 
     /// Hash of everything that rows are made of.
     fn content(&self, text: &str) -> u64 {
-        xxh3_64(format!("{}\0{text}", self.cwd.unwrap_or_default()).as_bytes())
+        xxh3_64(format!("{}\0{}\0{text}", self.cwd.unwrap_or_default(), self.is_removed).as_bytes())
     }
 
     fn prompt(&mut self, id: &str, prompt: Json<'_>, begun: &Begun<'_>, out: &mut Rows) {
@@ -163,6 +176,7 @@ impl Writer<'_> {
         out: &mut Rows,
     ) {
         let basis: TimeBasis = begun.ts_basis;
+        self.draft.buffers.attributes.flag("removed", self.is_removed);
         let answer = parent.map(|id| format!("{id}#answer"));
         let row = MessagesRow {
             uuid: answer.as_deref().or(uuid),
