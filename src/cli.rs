@@ -165,6 +165,9 @@ pub struct RootArgs {
     /// Only these providers.
     #[arg(long, value_name = "SLUG")]
     pub provider: Vec<String>,
+    /// Also providers whose readers are new; `AGENTLAKE_BETA_<NAME>=1` turns one on.
+    #[arg(long)]
+    pub beta: bool,
 }
 
 /// Arguments of `export`.

@@ -296,8 +296,8 @@ fn tail_hash(reader: &mut Reader, source: &Source, done: &[u8], offset: u64, lim
     // The slice is shorter than the tail: the rest stands before it.
     let from = offset - len as u64;
     let bytes = match source.kind {
-        SourceKind::Lines => reader.read(from, len as u64)?,
         SourceKind::ZstdLines => Reader::open(source, limits.now)?.read(from, len as u64)?,
+        _ => reader.read(from, len as u64)?,
     };
     Ok(xxh3_64(&bytes))
 }

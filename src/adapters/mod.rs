@@ -5,15 +5,32 @@
 //! `docs/formats/<provider>.md`.
 
 pub mod append_only;
+pub mod buffers;
 mod claude;
+mod cline;
 mod codex;
+mod copilot;
+pub mod counters;
+pub mod document;
+pub mod draft;
+pub mod editors;
+mod gemini;
+pub mod genai_parts;
+
+pub mod known_records;
+mod pi;
+mod qwen;
+pub mod tool_facts;
+pub mod vendor;
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::model::Rows;
 use crate::source::walk::Problem;
-use crate::source::{Checkpoint, ReadLimits, Roots, Source};
+use crate::source::{Checkpoint, ReadLimits, Roots, Source, SourceKind};
+
+pub use known_records::KnownRecords;
 
 /// What a provider is and what its numbers mean.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +41,9 @@ pub struct ProviderInfo {
     pub name: &'static str,
     /// Whether it has met real files only in its author's imagination; then it must be asked for.
     pub beta: bool,
+    /// Whether its records can change after they were written (documents, replayed logs, databases), so that rows of one
+    /// `event_id` can stand in several batches and the newest is the one.
+    pub restates: bool,
     /// What its token counts are, a sentence for people.
     pub numbers: &'static str,
     /// Days after which the tool itself deletes sessions, where it does.
@@ -83,7 +103,49 @@ pub trait SourceAdapter: Sync {
 /// Every adapter, in the order that people see.
 #[must_use]
 pub fn all() -> &'static [&'static dyn SourceAdapter] {
-    &[&claude::ClaudeCode, &codex::Codex]
+    &[
+        &claude::ClaudeCode,
+        &codex::Codex,
+        &copilot::Copilot,
+        &gemini::Gemini,
+        &pi::OpenClaw,
+        &pi::Pi,
+        &qwen::Qwen,
+        &cline::Cline,
+        &cline::Roo,
+        &cline::Kilo,
+    ]
+}
+
+/// Slugs of the providers whose records can change after they were written.
+pub fn restating_slugs() -> impl Iterator<Item = &'static str> {
+    all().iter().map(|adapter| adapter.info()).filter(|info| info.restates).map(|info| info.slug)
+}
+
+/// What names a source by its content: the hash of its first line, or of a whole document; `None` while there is nothing.
+///
+/// # Errors
+/// The source cannot be opened or read.
+pub fn head_hash(source: &Source, now: i64) -> io::Result<Option<u128>> {
+    match source.kind {
+        SourceKind::Lines | SourceKind::ZstdLines => append_only::head_hash(source, now),
+        SourceKind::Document | SourceKind::ReplayedLines => document::content_hash(source, now).map(Some),
+        SourceKind::Database => Ok(None),
+    }
+}
+
+/// Whether a source goes on as a checkpoint says, so that it is the one that was read before, under another name.
+///
+/// # Errors
+/// The source cannot be opened or read.
+pub fn matches(source: &Source, checkpoint: &Checkpoint, now: i64) -> io::Result<bool> {
+    match source.kind {
+        SourceKind::Lines | SourceKind::ZstdLines => append_only::matches(source, checkpoint, now),
+        SourceKind::Document | SourceKind::ReplayedLines => {
+            Ok(document::content_hash(source, now)? == checkpoint.head_hash)
+        }
+        SourceKind::Database => Ok(false),
+    }
 }
 
 /// The adapter of a provider.

@@ -43,6 +43,7 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
         generation: state.generation()?,
         parts: parts.collect(),
         merged_batches,
+        revising_providers: crate::adapters::restating_slugs().map(str::to_owned).collect(),
         database: Some(layout.database()),
         ..LakeSnapshot::default()
     })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -213,13 +213,26 @@ fn demonstrate(
     let mut sample_roots = Roots::default();
     for adapter in adapters {
         let slug = adapter.info().slug;
-        let folder = samples.join(slug);
-        if folder.is_dir() {
-            sample_roots.add(slug, folder);
+        for home in sample_homes(&samples.join(slug)) {
+            sample_roots.add(slug, home);
         }
     }
     // Some samples are damaged on purpose: what cannot be read of them is told, but is no reason to fail.
     export(arguments, adapters, &sample_roots, &lake).map(|_| Ending::Done)
+}
+
+/// The homes of a provider's sample sessions: `<case>/home`, or `<case>/<step>/home`, in order.
+fn sample_homes(provider: &Path) -> Vec<PathBuf> {
+    let folders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs_err::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_dir()).collect()
+    };
+    let cases = folders(provider);
+    let steps: Vec<PathBuf> = cases.iter().flat_map(|case| folders(case)).collect();
+    let mut homes: Vec<PathBuf> = cases.into_iter().chain(steps).map(|holder| holder.join("home")).collect();
+    homes.retain(|home| home.is_dir());
+    homes.sort();
+    homes
 }
 
 /// Warns where a tool's own clean-up would outrun the runs: sessions that it deletes soon and that were not read yet.

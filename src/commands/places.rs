@@ -44,11 +44,19 @@ pub fn roots(arguments: &RootArgs) -> Result<Roots> {
     Ok(roots)
 }
 
-/// The adapters asked for: those of `--provider`, else all.
+/// The adapters asked for: those of `--provider`, else all that are on.
 ///
 /// # Errors
 /// A provider is unknown.
 pub fn adapters(arguments: &RootArgs) -> Result<Vec<&'static dyn SourceAdapter>> {
+    Ok(named_adapters(arguments)?.into_iter().filter(|adapter| is_on(*adapter, arguments)).collect())
+}
+
+/// The adapters of `--provider`, else all, whether they are on or not.
+///
+/// # Errors
+/// A provider is unknown.
+pub fn named_adapters(arguments: &RootArgs) -> Result<Vec<&'static dyn SourceAdapter>> {
     for provider in &arguments.provider {
         check_provider("--provider", provider)?;
     }
@@ -56,6 +64,29 @@ pub fn adapters(arguments: &RootArgs) -> Result<Vec<&'static dyn SourceAdapter>>
         arguments.provider.is_empty() || arguments.provider.iter().any(|slug| slug == adapter.info().slug)
     };
     Ok(adapters::all().iter().copied().filter(wanted).collect())
+}
+
+/// Whether an adapter reads anything: a beta one only if it is asked for, by `--beta`, by its environment variable, or by
+/// name in `--provider` or `--source`.
+#[must_use]
+pub fn is_on(adapter: &dyn SourceAdapter, arguments: &RootArgs) -> bool {
+    let info = adapter.info();
+    let is_named = arguments.provider.iter().any(|slug| slug == info.slug)
+        || arguments.source.iter().any(|(slug, _)| slug == info.slug);
+    !info.beta
+        || arguments.beta
+        || is_named
+        || std::env::var(beta_variable(info.slug)).is_ok_and(|value| is_yes(&value))
+}
+
+/// The environment variable that turns a beta adapter on.
+#[must_use]
+pub fn beta_variable(slug: &str) -> String {
+    format!("AGENTLAKE_BETA_{}", slug.to_ascii_uppercase().replace('-', "_"))
+}
+
+fn is_yes(value: &str) -> bool {
+    ["1", "true", "yes", "on"].iter().any(|yes| value.trim().eq_ignore_ascii_case(yes))
 }
 
 fn check_provider(flag: &str, provider: &str) -> Result<()> {
@@ -110,5 +141,18 @@ pub fn short(path: &Path) -> String {
         Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_variable_says_yes_in_several_ways() {
+        for (value, yes) in [("1", true), ("TRUE", true), ("Yes", true), (" on ", true), ("0", false), ("", false)] {
+            assert_eq!(is_yes(value), yes, "{value:?}");
+        }
+        assert_eq!(beta_variable("roo"), "AGENTLAKE_BETA_ROO");
     }
 }

@@ -14,6 +14,8 @@ use crate::lake::{Layout, State};
 /// What is known of one provider.
 struct Provider {
     adapter: &'static dyn SourceAdapter,
+    /// Whether `export` would read it.
+    is_on: bool,
     sources: u64,
     bytes: u64,
     changed: u64,
@@ -31,14 +33,15 @@ struct Provider {
 /// The lake's state cannot be read, or standard output is closed.
 pub fn run(arguments: &SourcesArgs) -> Result<()> {
     let layout = Layout::new(&places::lake(&arguments.lake)?);
-    let adapters = places::adapters(&arguments.roots)?;
+    let adapters = places::named_adapters(&arguments.roots)?;
     let roots = places::roots(&arguments.roots)?;
     let state = if layout.state_file().exists() { Some(State::open_read_only(&layout)?) } else { None };
     let now = chrono::Utc::now().timestamp_micros();
     let plan = Plan::make(&adapters, &roots, state.as_ref(), now)?;
     let mut providers = Vec::new();
     for adapter in adapters {
-        providers.push(Provider::of(adapter, &plan, state.as_ref())?);
+        let is_on = places::is_on(adapter, &arguments.roots);
+        providers.push(Provider::of(adapter, is_on, &plan, state.as_ref())?);
     }
     let text = match arguments.format {
         SummaryFormat::Table => as_text(&providers),
@@ -49,13 +52,14 @@ pub fn run(arguments: &SourcesArgs) -> Result<()> {
 }
 
 impl Provider {
-    fn of(adapter: &'static dyn SourceAdapter, plan: &Plan, state: Option<&State>) -> Result<Self> {
+    fn of(adapter: &'static dyn SourceAdapter, is_on: bool, plan: &Plan, state: Option<&State>) -> Result<Self> {
         let slug = adapter.info().slug;
         let found = || plan.found.iter().filter(|source| source.provider == slug);
         let roots = plan.roots.iter().filter(|(provider, _)| *provider == slug).flat_map(|(_, roots)| roots);
         let problems = plan.problems.iter().filter(|(provider, _)| *provider == slug);
         Ok(Self {
             adapter,
+            is_on,
             sources: found().count() as u64,
             bytes: found().map(|source| source.bytes).sum(),
             changed: plan.work.iter().filter(|work| work.source.provider == slug).count() as u64,
@@ -67,6 +71,15 @@ impl Provider {
                 .map(|(_, problem)| format!("{}: {}", places::short(&problem.path), problem.reason))
                 .collect(),
         })
+    }
+
+    /// `on`, `beta` (on, because it was asked for) or `off` (beta, and not asked for).
+    fn state(&self) -> &'static str {
+        match (self.adapter.info().beta, self.is_on) {
+            (false, _) => "on",
+            (true, true) => "beta",
+            (true, false) => "off",
+        }
     }
 
     /// Why there is nothing, where there is nothing.
@@ -83,7 +96,12 @@ fn as_text(providers: &[Provider]) -> String {
     let mut lines = Vec::new();
     for provider in providers {
         let info = provider.adapter.info();
-        lines.push(format!("{} ({}){}", info.name, info.slug, if info.beta { ", beta" } else { "" }));
+        let state = match provider.state() {
+            "off" => format!(", beta: off; --beta or {}=1 turns it on", places::beta_variable(info.slug)),
+            "beta" => ", beta: on".to_owned(),
+            _ => String::new(),
+        };
+        lines.push(format!("{} ({}){state}", info.name, info.slug));
         for (root, exists) in &provider.roots {
             lines.push(format!("  {root}{}", if *exists { "" } else { "  (not there)" }));
         }
@@ -123,6 +141,7 @@ fn as_json(providers: &[Provider]) -> String {
                 "provider": info.slug,
                 "name": info.name,
                 "beta": info.beta,
+                "state": provider.state(),
                 "numbers": info.numbers,
                 "roots": roots,
                 "files": provider.sources,

@@ -13,7 +13,7 @@ use arrow::datatypes::Int64Type;
 use super::plan::{Plan, Work};
 use super::read::{Outcome, WaveRead, read_wave, with_checkpoints};
 use super::run::RunOptions;
-use crate::adapters::{SourceAdapter, append_only};
+use crate::adapters::{self, SourceAdapter};
 use crate::lake::lake_ids::{LakeIds, ROW_TABLES};
 use crate::lake::lake_requests::LakeRequests;
 use crate::lake::part_file::id;
@@ -164,13 +164,15 @@ fn comparable(
     Ok((plan, marks))
 }
 
-/// Whether a source still begins as it did when it was exported. Only lines can tell without being read whole.
+/// Whether a source still begins as it did when it was exported, or is the same document with nothing held back. Compressed
+/// lines cannot tell without being read whole.
 fn is_as_read(work: &Work, mark: &SourceMark, state: &State, now: i64) -> bool {
-    if work.source.kind != SourceKind::Lines {
+    if work.source.kind == SourceKind::ZstdLines {
         return true;
     }
     let Ok(Some((checkpoint, _))) = state.checkpoint(mark.id) else { return false };
-    append_only::matches(&work.source, &checkpoint, now).unwrap_or(false)
+    let is_final = checkpoint.settled || !work.source.kind.is_restated();
+    is_final && adapters::matches(&work.source, &checkpoint, now).unwrap_or(false)
 }
 
 struct Comparison {
@@ -218,7 +220,11 @@ impl Comparison {
     fn wave(&mut self, mut sources: Vec<ReadSource>) -> Result<()> {
         for source in &mut sources {
             let mark = self.marks.get(&source.path);
-            let end = mark.map_or(i64::MAX, |mark| i64::try_from(mark.offset).unwrap_or(i64::MAX));
+            // Positions in documents and databases are no byte offsets; those are compared whole or not at all.
+            let is_lines =
+                [SourceKind::Lines, SourceKind::ZstdLines].iter().any(|kind| kind.as_str() == source.source_kind);
+            let offset = mark.filter(|_| is_lines).map(|mark| mark.offset);
+            let end = offset.map_or(i64::MAX, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
             self.rows(source, end);
             // What no export has read does not count yet.
             for placed in source.claims.iter_mut().filter(|placed| placed.seq >= end) {

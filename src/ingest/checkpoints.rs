@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::adapters::{self, append_only};
+use crate::adapters;
 use crate::lake::verify::{Audit, FindingKind};
 use crate::lake::{Result, State};
 use crate::source::{Checkpoint, FileStat, Source, SourceKind};
@@ -41,7 +41,7 @@ pub fn check(state: &State, now: i64, audit: &mut Audit) -> Result<()> {
     let differing: Vec<&(Source, Checkpoint)> = to_read
         .par_iter()
         // A file that cannot be opened any more says nothing about its checkpoint.
-        .filter(|(source, checkpoint)| !append_only::matches(source, checkpoint, now).unwrap_or(true))
+        .filter(|(source, checkpoint)| !is_as_remembered(source, checkpoint, now))
         .collect();
     for (source, checkpoint) in differing {
         let detail = format!(
@@ -54,4 +54,11 @@ pub fn check(state: &State, now: i64, audit: &mut Audit) -> Result<()> {
         audit.notes.push(format!("{shrunk} sources are shorter than when they were read; the next export tells more"));
     }
     Ok(())
+}
+
+/// Whether a file is as its checkpoint says. Some tools replay their lines as one document; which way a file was read, its
+/// adapter knows and the state does not, so either will do.
+fn is_as_remembered(source: &Source, checkpoint: &Checkpoint, now: i64) -> bool {
+    let as_kind = |kind| adapters::matches(&Source { kind, ..source.clone() }, checkpoint, now).unwrap_or(true);
+    as_kind(SourceKind::Lines) || as_kind(SourceKind::ReplayedLines)
 }

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use crate::adapters::{SourceAdapter, append_only};
+use crate::adapters::{self, SourceAdapter};
 use crate::lake::state::KnownSource;
 use crate::lake::{Result, State};
 use crate::source::walk::Problem;
@@ -147,11 +147,13 @@ impl Plan {
 
     fn add(&mut self, adapter: &'static dyn SourceAdapter, source: Source, known: Option<&KnownSource>) {
         let size = match source.kind {
-            SourceKind::Lines => source.stat.size,
             SourceKind::ZstdLines => source.stat.size.saturating_mul(ASSUMED_COMPRESSION),
+            _ => source.stat.size,
         };
         let new_bytes = match known {
-            Some(known) if known.stat.size <= source.stat.size => size.saturating_sub(known.stat.size),
+            Some(known) if !source.kind.is_restated() && known.stat.size <= source.stat.size => {
+                size.saturating_sub(known.stat.size)
+            }
             _ => size,
         };
         self.found.push(FoundSource {
@@ -212,13 +214,13 @@ fn moved_from<'a>(
     state: &State,
     now: i64,
 ) -> Result<Option<&'a KnownSource>> {
-    let Ok(Some(head_hash)) = append_only::head_hash(source, now) else { return Ok(None) };
+    let Ok(Some(head_hash)) = adapters::head_hash(source, now) else { return Ok(None) };
     for id in state.sources_by_head(head_hash)? {
         let Some(&known) = vanished.iter().find(|known| known.id == id && known.provider == source.provider) else {
             continue;
         };
         let Some((checkpoint, _)) = state.checkpoint(id)? else { continue };
-        if append_only::matches(source, &checkpoint, now).unwrap_or(false) {
+        if adapters::matches(source, &checkpoint, now).unwrap_or(false) {
             return Ok(Some(known));
         }
     }

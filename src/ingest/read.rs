@@ -91,7 +91,10 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
     read.was_rewritten = was_rewritten;
     read.reread_ends = (progress.reread || is_unknown) && !progress.more;
     read.was_unknown = is_unknown;
-    let is_new = checkpoint.is_none_or(|before| before.offset != read.checkpoint.offset);
+    let is_new = checkpoint.is_none_or(|before| {
+        before.offset != read.checkpoint.offset
+            || work.source.kind.is_restated() && before.head_hash != read.checkpoint.head_hash
+    });
     let outcome = if !is_new && read.tables.is_empty() && read.claims.is_empty() && !progress.reread {
         Outcome::Unchanged(Box::new(work.clone()), Box::new(read.checkpoint))
     } else {

@@ -1,5 +1,6 @@
 //! Which rows the lake has already, asked only where it matters: a source that was ever read again from its start, and a session
-//! that stands in two sources. Everything else is new by construction, since reading resumes at an offset.
+//! that stands in two sources. Everything else is new by construction, since reading resumes at an offset; or it is the new
+//! form of a record that changed in a document or a database, which lands beside the old one, once a batch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -25,6 +26,8 @@ struct Known {
     /// Whether rows without a session are looked for, too.
     with_homeless: bool,
     ids: HashSet<u128>,
+    /// Those that land with this wave.
+    landing: HashSet<u128>,
     /// Messages by the file they were read from: id, session, time.
     messages: HashMap<String, Vec<(u128, String, i64)>>,
 }
@@ -34,6 +37,9 @@ struct Known {
 /// # Errors
 /// The state or a part cannot be read.
 pub fn drop_known(lake: &Lake, sources: &mut [ReadSource], context: &WaveContext) -> Result<()> {
+    for source in sources.iter_mut().filter(|source| source.claims.iter().any(|placed| placed.is_restated)) {
+        source.known_claims = source.claims.iter().map(|placed| placed.is_restated).collect();
+    }
     let contested = contested(lake, sources)?;
     if contested.is_empty() {
         return Ok(());
@@ -59,7 +65,7 @@ pub fn drop_known(lake: &Lake, sources: &mut [ReadSource], context: &WaveContext
                 // The state was made anew, and the source still holds all that the lake has of it: from here on it only grows.
                 source.was_rewritten &= !(source.was_unknown && has_all);
             }
-            drop_from(source, &mut known.ids)?;
+            drop_from(source, &mut known)?;
         }
     }
     Ok(())
@@ -88,10 +94,18 @@ fn contested(lake: &Lake, sources: &[ReadSource]) -> Result<Vec<usize>> {
     Ok(contested)
 }
 
-fn drop_from(source: &mut ReadSource, known: &mut HashSet<u128>) -> Result<()> {
+fn drop_from(source: &mut ReadSource, known: &mut Known) -> Result<()> {
     for columns in source.tables.values_mut() {
         let Some(ids) = columns.first().and_then(|column| column.as_string_opt::<i32>()) else { continue };
-        let fresh: BooleanArray = ids.iter().map(|id| Some(id.is_none_or(|id| known.insert(parse(id))))).collect();
+        let fresh: BooleanArray = ids
+            .iter()
+            .map(|id| {
+                Some(id.map(parse).is_none_or(|id| {
+                    let lands = known.ids.insert(id) || source.restated.contains(&id);
+                    lands && known.landing.insert(id)
+                }))
+            })
+            .collect();
         if fresh.true_count() < fresh.len() {
             *columns = columns
                 .iter()
@@ -101,7 +115,7 @@ fn drop_from(source: &mut ReadSource, known: &mut HashSet<u128>) -> Result<()> {
     }
     source.tables.retain(|_, columns| columns.first().is_some_and(|column| !column.is_empty()));
     if let Some(reader) = &source.claim_rows {
-        source.known_claims = (0..source.claims.len()).map(|row| !known.insert(parse(reader.ids(row).0))).collect();
+        source.known_claims = (0..source.claims.len()).map(|row| !known.ids.insert(parse(reader.ids(row).0))).collect();
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! One wave is one batch. The steps, in order: drop rows that the lake has, settle claims, write session rows, write parts,
 //! commit, publish.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _};
@@ -53,6 +53,8 @@ pub struct ReadSource {
     pub known_claims: Vec<bool>,
     /// What was learned of sessions.
     pub sessions: BTreeMap<String, SessionFacts>,
+    /// Event ids of rows whose record changed in the source: they land though the lake has them.
+    pub restated: HashSet<u128>,
 }
 
 impl ReadSource {
@@ -96,6 +98,7 @@ impl ReadSource {
             claim_rows,
             known_claims: Vec::new(),
             sessions: std::mem::take(&mut rows.sessions),
+            restated: std::mem::take(&mut rows.restated),
         }
     }
 }

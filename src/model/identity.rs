@@ -40,6 +40,8 @@ pub struct Record<'a> {
     pub seq: i64,
     /// Microseconds since the epoch, UTC.
     pub ts: i64,
+    /// Whether the lake has the record as it was before: its rows are appended again under the same ids.
+    pub is_restated: bool,
     pub(super) identity: u128,
     pub(super) occurrence: u32,
 }
@@ -48,12 +50,18 @@ impl<'a> Record<'a> {
     pub(super) fn new(session_id: &'a str, identity: Identity<'_>, seq: i64, ts: i64, seen: &mut SeenRecords) -> Self {
         let identity = identity.hash();
         let occurrence = seen.count(session_id, identity);
-        Self { session_id, seq, ts, identity, occurrence }
+        Self { session_id, seq, ts, is_restated: false, identity, occurrence }
     }
 
     /// 32 hex digits: xxh3-128 of (table, provider, session, record, occurrence, block).
     #[must_use]
     pub fn event_id(&self, table: &str, provider: &str, block: u32) -> Hex {
+        Hex::new(self.event_number(table, provider, block))
+    }
+
+    /// The number that [`event_id`](Self::event_id) writes.
+    #[must_use]
+    pub fn event_number(&self, table: &str, provider: &str, block: u32) -> u128 {
         self.id(table, provider, Some(self.session_id), block, self.occurrence)
     }
 
@@ -61,10 +69,10 @@ impl<'a> Record<'a> {
     /// repeated in its own, has the same one.
     #[must_use]
     pub fn record_key(&self, table: &str, provider: &str, block: u32) -> Hex {
-        self.id(table, provider, None, block, 0)
+        Hex::new(self.id(table, provider, None, block, 0))
     }
 
-    fn id(&self, table: &str, provider: &str, session: Option<&str>, block: u32, occurrence: u32) -> Hex {
+    fn id(&self, table: &str, provider: &str, session: Option<&str>, block: u32, occurrence: u32) -> u128 {
         let mut hasher = Xxh3Default::new();
         hasher.update(table.as_bytes());
         hasher.update(&[0]);
@@ -77,7 +85,7 @@ impl<'a> Record<'a> {
         hasher.update(&self.identity.to_le_bytes());
         hasher.update(&block.to_le_bytes());
         hasher.update(&occurrence.to_le_bytes());
-        Hex::new(hasher.digest128())
+        hasher.digest128()
     }
 }
 

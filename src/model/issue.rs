@@ -8,8 +8,10 @@ pub enum IssueKind {
     BrokenLine,
     /// A line that became readable by a repair: invalid UTF-8, a lone surrogate, an integer beyond 64 bits.
     RepairedLine,
-    /// A line longer than `--max-line-bytes`.
+    /// A line, or a document, longer than `--max-line-bytes`.
     LineTooLong,
+    /// A document that is no JSON though nobody has written to it for ten minutes. What was read of it before stays.
+    BrokenDocument,
     /// A counter that is negative, above 10^10, fractional or no number. It is NULL.
     BadCounter,
     /// A record whose kind the adapter does not know. Its raw text is kept in `detail`, cut to 4 KiB.
@@ -36,6 +38,7 @@ impl IssueKind {
             Self::BrokenLine => "broken_line",
             Self::RepairedLine => "repaired_line",
             Self::LineTooLong => "line_too_long",
+            Self::BrokenDocument => "broken_document",
             Self::BadCounter => "bad_counter",
             Self::UnknownRecord => "unknown_record",
             Self::Unreadable => "unreadable",
@@ -48,5 +51,6 @@ impl IssueKind {
     }
 
     /// Kinds that mean that something was lost: they make a run end with exit code 1.
-    pub const UNREADABLE: [Self; 4] = [Self::BrokenLine, Self::LineTooLong, Self::Unreadable, Self::NotAFile];
+    pub const UNREADABLE: [Self; 5] =
+        [Self::BrokenLine, Self::BrokenDocument, Self::LineTooLong, Self::Unreadable, Self::NotAFile];
 }

@@ -1,14 +1,14 @@
 //! The sink that adapters write into: rows of all tables of one source, straight into Arrow builders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::claim::{Claim, Counters};
 use super::identity::{Identity, Record, SeenRecords, id_of};
 use super::issue::IssueKind;
 use super::session::SessionFacts;
 use super::tables::{
-    IssuesColumns, IssuesRow, MessagesColumns, MessagesRow, ToolCallsColumns, ToolCallsRow, ToolResultsColumns,
-    ToolResultsRow, USAGE, UsageColumns, UsageRow,
+    IssuesColumns, IssuesRow, MESSAGES, MessagesColumns, MessagesRow, TOOL_CALLS, TOOL_RESULTS, ToolCallsColumns,
+    ToolCallsRow, ToolResultsColumns, ToolResultsRow, USAGE, UsageColumns, UsageRow,
 };
 
 /// Longest `detail` of an issue, in bytes.
@@ -34,6 +34,9 @@ pub struct Rows {
     pub claims: Vec<PlacedClaim>,
     /// What was learned of sessions, by session id.
     pub sessions: BTreeMap<String, SessionFacts>,
+    /// Event ids of rows that are appended again because their record changed in the source: the lake has them, and they
+    /// must land all the same.
+    pub restated: HashSet<u128>,
 }
 
 /// A claim and where it stands.
@@ -45,6 +48,8 @@ pub struct PlacedClaim {
     pub seq: i64,
     /// Microseconds since the epoch, UTC.
     pub ts: i64,
+    /// Whether its record was read before and changed since.
+    pub is_restated: bool,
 }
 
 impl Rows {
@@ -62,6 +67,7 @@ impl Rows {
             claim_rows: UsageColumns::default(),
             claims: Vec::new(),
             sessions: BTreeMap::new(),
+            restated: HashSet::new(),
         }
     }
 
@@ -106,17 +112,26 @@ impl Rows {
 
     /// Writes the message row of a record; at most one per record.
     pub fn message(&mut self, record: &Record<'_>, row: &MessagesRow<'_>) {
+        self.note_restated(record, MESSAGES.name, 0);
         self.messages.push(self.provider, record, 0, row);
     }
 
     /// Writes one tool call; `block` is its position inside the record.
     pub fn tool_call(&mut self, record: &Record<'_>, block: u32, row: &ToolCallsRow<'_>) {
+        self.note_restated(record, TOOL_CALLS.name, block);
         self.tool_calls.push(self.provider, record, block, row);
     }
 
     /// Writes one tool result; `block` is its position inside the record.
     pub fn tool_result(&mut self, record: &Record<'_>, block: u32, row: &ToolResultsRow<'_>) {
+        self.note_restated(record, TOOL_RESULTS.name, block);
         self.tool_results.push(self.provider, record, block, row);
+    }
+
+    fn note_restated(&mut self, record: &Record<'_>, table: &str, block: u32) {
+        if record.is_restated {
+            self.restated.insert(record.event_number(table, self.provider, block));
+        }
     }
 
     /// Claims usage. `block` tells several claims of one record apart. The counters, `context_tokens`, `rev`, `status`
@@ -135,7 +150,8 @@ impl Rows {
             output_tokens: output,
             web_search_requests,
             reasoning_tokens: reasoning,
-            context_tokens: row.context_tokens.or(claim.counters.context()),
+            // A sum over several calls is no prompt, and must not pick a price tier.
+            context_tokens: row.context_tokens.or(claim.counters.context().filter(|_| row.grain == Some("request"))),
             ..*row
         };
         // A claim has one id, whether the ledger lets it count or not.
@@ -149,7 +165,8 @@ impl Rows {
             record.ts,
             &row,
         );
-        self.claims.push(PlacedClaim { claim, seq: record.seq, ts: record.ts });
+        let is_restated = record.is_restated;
+        self.claims.push(PlacedClaim { claim, seq: record.seq, ts: record.ts, is_restated });
     }
 
     /// Writes an issue about the record or place `seq` of the source. `detail` is cut to 4 KiB. The id is made of the

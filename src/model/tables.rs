@@ -244,7 +244,7 @@ table! {
         updated_at: Time,
         /// Version of the tool, newest seen.
         agent_version: Text,
-        /// How the source is kept: `lines`, `document` or `database`.
+        /// How the source is kept: `lines`, `zstd_lines`, `document`, `replayed_lines` (later lines change what earlier ones said) or `database`.
         source_kind: Text,
         /// Size of the source in bytes when it was read.
         file_size: Integer,
@@ -426,7 +426,7 @@ table! {
 table! {
     /// One thing that could not be read as expected.
     ISSUES IssuesRow IssuesColumns "issues" {
-        /// What was wrong: `broken_line`, `repaired_line`, `line_too_long`, `bad_counter`, `unknown_record`, `unreadable`, `not_a_file`, `rewritten`, `removed_from_source`, `changed_while_read` or `contradiction`.
+        /// What was wrong: `broken_line`, `repaired_line`, `line_too_long`, `broken_document`, `bad_counter`, `unknown_record`, `unreadable`, `not_a_file`, `rewritten`, `removed_from_source`, `changed_while_read` or `contradiction`.
         kind: Text,
         /// More of it, for people.
         detail: Text,

@@ -62,7 +62,7 @@ impl Reader {
         let file = open_regular(&source.path)?;
         let stat = FileStat::of(&file.metadata()?);
         let decoder = match source.kind {
-            SourceKind::Lines => None,
+            SourceKind::Lines | SourceKind::Document | SourceKind::ReplayedLines | SourceKind::Database => None,
             SourceKind::ZstdLines => Some(Decoder {
                 stream: zstd::stream::read::Decoder::new(file.file().try_clone()?)?,
                 position: 0,

@@ -9,7 +9,7 @@ pub struct Checkpoint {
     pub stat: FileStat,
     /// Bytes (decompressed) that are done; always just behind a newline, or at the end of a final file.
     pub offset: u64,
-    /// xxh3-128 of the first complete line, of at most 4 KiB; 0 before there is one.
+    /// xxh3-128 of the first complete line, of at most 4 KiB; 0 before there is one. Of a document: of all of it.
     pub head_hash: u128,
     /// Bytes that `head_hash` covers.
     pub head_len: u64,
@@ -25,7 +25,7 @@ pub struct Checkpoint {
     pub first_ts_is_mtime: bool,
     /// The adapter's own state, JSON.
     pub carry: String,
-    /// Records seen so far, see `SeenRecords::to_bytes`.
+    /// Records seen so far: of lines see `SeenRecords::to_bytes`, of other sources `adapters::KnownRecords::to_bytes`.
     pub seen: Vec<u8>,
 }
 

@@ -149,8 +149,9 @@ fn starts_anew(text: &[u8], at: usize) -> bool {
     !matches!(before.iter().rev().find(|byte| !byte.is_ascii_whitespace()), Some(b':' | b',' | b'[' | b'\\') | None)
 }
 
-/// A line without byte order mark, NUL padding and white space around it, and how many bytes stood before.
-fn trimmed(line: &[u8]) -> (usize, &[u8]) {
+/// A line (or a document) without byte order mark, NUL padding and white space around it, and how many bytes stood before.
+#[must_use]
+pub fn trimmed(line: &[u8]) -> (usize, &[u8]) {
     let padding = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
     let mut text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     while let Some((first, rest)) = text.split_first().filter(|(first, _)| padding(first)) {

@@ -27,15 +27,30 @@ pub enum SourceKind {
     Lines,
     /// The same, compressed as a whole with zstd.
     ZstdLines,
+    /// One JSON value, rewritten as a whole.
+    Document,
+    /// Lines of JSON, appended, of which later ones change what earlier ones said: replayed from the start.
+    ReplayedLines,
+    /// Tables of a database. `Source::stat` then covers what stands beside it too (a write-ahead log).
+    Database,
 }
 
 impl SourceKind {
+    /// Whether its records may change in place, so that a change means reading all of it again.
+    #[must_use]
+    pub fn is_restated(self) -> bool {
+        matches!(self, Self::Document | Self::ReplayedLines | Self::Database)
+    }
+
     /// The text in the `source_kind` column.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lines => "lines",
             Self::ZstdLines => "zstd_lines",
+            Self::Document => "document",
+            Self::ReplayedLines => "replayed_lines",
+            Self::Database => "database",
         }
     }
 }

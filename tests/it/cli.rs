@@ -73,6 +73,9 @@ fn help_of_export() {
           --provider <SLUG>
               Only these providers
 
+          --beta
+              Also providers whose readers are new; `AGENTLAKE_BETA_<NAME>=1` turns one on
+
           --raw
               Keep each line as it stood, in the column `raw` of `messages`
 
@@ -242,6 +245,9 @@ fn help_of_sources() {
 
           --provider <SLUG>
               Only these providers
+
+          --beta
+              Also providers whose readers are new; `AGENTLAKE_BETA_<NAME>=1` turns one on
 
           --format <FORMAT>
               Form of the answer

@@ -4,6 +4,7 @@
 //! lake after it; and `expected.json`, where a key that is left out is not checked. Files of the last step are a day old,
 //! so that their ends are final; files of earlier steps are fresh. After the last step, one more run must add nothing.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -28,6 +29,14 @@ pub fn steps(case: &Path) -> Vec<PathBuf> {
     let homes: Vec<PathBuf> =
         folders(case).into_iter().map(|step| step.join("home")).filter(|home| home.is_dir()).collect();
     if homes.is_empty() { vec![case.join("home")] } else { homes }
+}
+
+/// Files below a home, by their paths below it, that adapters read as sources. The others are notes beside sessions, which
+/// tools write once.
+pub fn sources_below(home: &Path) -> HashSet<String> {
+    let roots = agentlake::source::Roots::at_home(home);
+    let found = agentlake::adapters::all().iter().flat_map(|adapter| adapter.enumerate(&roots).sources);
+    found.map(|source| source.path.strip_prefix(home).unwrap().display().to_string()).collect()
 }
 
 #[test]

@@ -126,7 +126,8 @@ impl Home {
     pub fn export_command(&self, lake: &Path, arguments: &[&str]) -> Command {
         let mut command = agentlake();
         command.arg("export").arg("--home").arg(self.home()).arg("--lake").arg(lake);
-        command.args(["--no-duckdb", "--threads", "2", "--format", "json"]).args(arguments);
+        // Beta providers are tested like the others.
+        command.args(["--no-duckdb", "--beta", "--threads", "2", "--format", "json"]).args(arguments);
         // A home of its own also for what is not re-rooted, so that no test sees the user's files.
         command.env("HOME", self.folder.path());
         command

@@ -15,9 +15,11 @@
 )]
 
 mod bad_input;
+mod beta;
 mod cli;
 #[cfg(feature = "duckdb")]
 mod compaction;
+mod contract;
 mod corpus;
 mod crash;
 mod damage;

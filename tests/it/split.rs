@@ -1,12 +1,13 @@
 //! Promise 3 as a property: however session files are cut into runs, in whatever order they appear and however large a
 //! wave is, the views are those of one run over the whole files.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 
-use crate::fixtures::{folders, root, steps};
+use crate::fixtures::{folders, root, sources_below, steps};
 use crate::home::{Home, age};
 use crate::lake_rows::LakeRows;
 use crate::rollout::Rollout;
@@ -15,11 +16,16 @@ use crate::transcript::Transcript;
 /// Files of a home: path below it and content.
 type Files = Vec<(String, Vec<u8>)>;
 
-/// Named sets of files that are cut up.
-fn corpora() -> &'static Vec<(String, Files)> {
-    static CORPORA: OnceLock<Vec<(String, Files)>> = OnceLock::new();
+/// A named set of files, and those of them that are cut up: notes beside sessions are written at once.
+type Corpus = (String, Files, HashSet<String>);
+
+/// Everything that is cut up.
+fn corpora() -> &'static Vec<Corpus> {
+    static CORPORA: OnceLock<Vec<Corpus>> = OnceLock::new();
     CORPORA.get_or_init(|| {
-        let mut corpora = vec![("hand-made".to_owned(), hand_made())];
+        let files = hand_made();
+        let all = files.iter().map(|(path, _)| path.clone()).collect();
+        let mut corpora = vec![("hand-made".to_owned(), files, all)];
         for case in folders(&root()).iter().flat_map(|provider| folders(provider)) {
             let homes = steps(&case);
             let [home] = homes.as_slice() else { continue };
@@ -27,7 +33,8 @@ fn corpora() -> &'static Vec<(String, Files)> {
             collect(home, home, &mut files);
             // A compressed file is written as a whole; it cannot be cut.
             if files.iter().all(|(path, _)| !path.ends_with(".zst")) {
-                corpora.push((case.strip_prefix(root()).unwrap().display().to_string(), files));
+                let name = case.strip_prefix(root()).unwrap().display().to_string();
+                corpora.push((name, files, sources_below(home)));
             }
         }
         corpora
@@ -111,7 +118,8 @@ fn feed(cuts: &Cuts) -> Home {
             let share = usize::from(cuts.shares[(at * 5 + run) % cuts.shares.len()]);
             // A quarter of the draws leaves the file as it is.
             let wanted = if share % 4 == 0 { 0 } else { bytes.len() * share / usize::from(u16::MAX) };
-            let len = if run == cuts.runs { bytes.len() } else { wanted.max(reached[at]) };
+            let is_note = !corpora()[cuts.corpus].2.contains(path);
+            let len = if run == cuts.runs || is_note { bytes.len() } else { wanted.max(reached[at]) };
             if len > reached[at] || run == cuts.runs {
                 let file = home.write(path, &bytes[..len]);
                 if run == cuts.runs && cuts.last_is_old {

@@ -6,7 +6,8 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use super::SLUG;
 use super::envelope::Message;
-use super::usage::{Fault, Usage, vendor_of};
+use super::usage::{Fault, Usage};
+use crate::adapters::vendor::vendor_of;
 use crate::model::claim::variant_of;
 use crate::model::tables::UsageRow;
 use crate::model::{Claim, IssueKind, Record, RequestKey, Rows, Standing, money};

@@ -44,6 +44,7 @@ impl SourceAdapter for ClaudeCode {
             slug: SLUG,
             name: "Claude Code",
             beta: false,
+            restates: false,
             numbers: "The API's own counters, one request per response id. Side calls that the tool does not write down \
                       (titles, compaction) are missing, and output of versions before 2.1.62 is often a lower bound.",
             keeps_days: Some(30),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::adapters::tool_facts::{changed_lines, count};
 use crate::source::Json;
 
 /// What the arguments of a call say.
@@ -67,20 +68,6 @@ impl<'t> CallFacts<'t> {
 fn mcp_server(name: &str) -> Option<&str> {
     let (server, _) = name.strip_prefix("mcp__")?.split_once("__")?;
     (!server.is_empty()).then_some(server)
-}
-
-/// Lines removed and added when `old` becomes `new`. Equal lines at both ends are context that the call quotes to find
-/// the place, so they count as neither.
-fn changed_lines(old: &str, new: &str) -> (i64, i64) {
-    let before = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
-    let (old_count, new_count) = (old.lines().count(), new.lines().count());
-    let left = old_count.min(new_count) - before;
-    let after = old.lines().rev().zip(new.lines().rev()).take(left).take_while(|(old, new)| old == new).count();
-    (count(old_count - before - after), count(new_count - before - after))
-}
-
-fn count(lines: usize) -> i64 {
-    i64::try_from(lines).unwrap_or(i64::MAX)
 }
 
 /// What the tool notes of a result beside its text.

@@ -127,26 +127,6 @@ fn counter(name: &'static str, value: Json<'_>, faults: &mut Vec<Fault>) -> Opti
     }
 }
 
-/// Who made a model, by its name.
-pub(super) fn vendor_of(model: &str) -> Option<&'static str> {
-    const VENDORS: &[(&str, &str)] = &[
-        ("claude", "anthropic"),
-        ("gpt", "openai"),
-        ("gemini", "google"),
-        ("glm", "zai"),
-        ("kimi", "moonshotai"),
-        ("deepseek", "deepseek"),
-        ("qwen", "alibaba"),
-        ("minimax", "minimax"),
-        ("grok", "xai"),
-    ];
-    VENDORS.iter().find(|(part, _)| contains_ignoring_case(model, part)).map(|(_, vendor)| *vendor)
-}
-
-fn contains_ignoring_case(text: &str, part: &str) -> bool {
-    text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,12 +173,5 @@ mod tests {
         let expected = Counters { web_search_requests: Some(2), reasoning: Some(12), ..Counters::default() };
         assert_eq!(counters, expected);
         assert_eq!(faults.len(), 3);
-    }
-
-    #[test]
-    fn a_vendor_is_known_by_the_name_of_the_model() {
-        assert_eq!(vendor_of("us.anthropic.claude-opus-4-5"), Some("anthropic"));
-        assert_eq!(vendor_of("GLM-4.7"), Some("zai"));
-        assert_eq!(vendor_of("somebody-else"), None);
     }
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Attributes, filled};
 use super::fold::Place;
 use super::lineage::Owner;
 use super::tokens::TokenUsage;
+use crate::adapters::buffers::{Attributes, filled};
 use crate::model::claim::variant_of;
 use crate::model::tables::UsageRow;
 use crate::model::{Claim, CopyReason, IssueKind, RequestKey, Rows, Standing};

@@ -5,11 +5,11 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::buffers::filled;
 use super::fold::{CodexFold, Envelope, Place};
 use super::outputs::{Outcome, duration_ms};
 use super::tools::{Call, write_result};
 use crate::adapters::append_only::TimedLine;
+use crate::adapters::buffers::filled;
 use crate::model::Rows;
 use crate::model::session::TitleRank;
 use crate::model::tables::MessagesRow;

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Attributes, Buffers};
 use super::claims::ClaimContext;
 use super::counters::CounterState;
 use super::lineage::Lineage;
 use super::tools::Outcomes;
 use crate::adapters::append_only::{LineFold, TimedLine};
+use crate::adapters::buffers::{Attributes, Buffers};
 use crate::model::tables::MessagesRow;
 use crate::model::{Identity, IssueKind, Record, Rows, time};
 use crate::source::Json;

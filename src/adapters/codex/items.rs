@@ -3,12 +3,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::buffers::{Buffers, append_line, filled};
 use super::fold::{CodexFold, Envelope, Place, State};
 use super::outputs::{self, Outcome};
 use super::prompts;
 use super::tools::{Call, write_result};
 use crate::adapters::append_only::TimedLine;
+use crate::adapters::buffers::{Buffers, append_line, filled};
 use crate::model::session::TitleRank;
 use crate::model::tables::MessagesRow;
 use crate::model::{Rows, SessionFacts};

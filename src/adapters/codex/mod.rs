@@ -3,7 +3,6 @@
 //! Owned here: where the files are, and the way from a file to a fold. What a line means stands in [`fold`] and the modules
 //! below it; what a reader must know of the format stands in `docs/formats/codex.md`.
 
-mod buffers;
 mod claims;
 mod counters;
 mod events;
@@ -51,6 +50,7 @@ impl SourceAdapter for Codex {
             slug: SLUG,
             name: "Codex CLI",
             beta: false,
+            restates: false,
             numbers: "exact, one row per model response, from usage records or from the growth of the thread's counters; calls made to compact a thread are in no counter before 0.153",
             keeps_days: None,
         }

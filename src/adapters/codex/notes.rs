@@ -1,9 +1,9 @@
 //! Lines that are neither items, nor events, nor usage: compactions, snapshots of Codex's own state, and what is not known.
 
-use super::buffers::filled;
 use super::fold::{CodexFold, Envelope, Place};
 use super::outputs::append_content;
 use crate::adapters::append_only::TimedLine;
+use crate::adapters::buffers::filled;
 use crate::model::Rows;
 use crate::model::tables::MessagesRow;
 use crate::source::Json;

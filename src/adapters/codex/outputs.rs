@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::append_line;
+use crate::adapters::buffers::append_line;
 use crate::source::Json;
 use crate::source::json::Parser;
 

@@ -1,10 +1,10 @@
 //! Lines about the thread and its turns: `session_meta`, `turn_context`, and the first line of the oldest files.
 
-use super::buffers::{Attributes, filled};
 use super::claims::Turn;
 use super::fold::{CodexFold, Envelope, Place};
 use super::lineage::{Meta, parse_source};
 use crate::adapters::append_only::TimedLine;
+use crate::adapters::buffers::{Attributes, filled};
 use crate::model::tables::MessagesRow;
 use crate::model::{Rows, SessionFacts, time};
 use crate::source::Json;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::buffers::{Buffers, filled};
 use super::fold::Place;
 use super::outputs::Outcome;
 use super::patch;
+use crate::adapters::buffers::{Buffers, filled};
 use crate::model::Rows;
 use crate::model::tables::{ToolCallsRow, ToolResultsRow};
 use crate::source::Json;

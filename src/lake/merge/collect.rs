@@ -148,7 +148,7 @@ impl Collected {
             let usage = UsageRow { rev: None, status: None, why: None, ..with_counters(&usage, entry.counters) };
             let seq = seq.value(row);
             self.claim_rows.push_with_ids(event_id, record_key, Some(session_id), seq, entry.first_ts, &usage);
-            self.claims.push(PlacedClaim { claim, seq, ts: entry.first_ts });
+            self.claims.push(PlacedClaim { claim, seq, ts: entry.first_ts, is_restated: false });
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ pub struct Buffers {
     pub thinking: String,
     /// JSON array of blocks.
     pub blocks: String,
-    /// JSON object of what only Codex knows.
+    /// JSON object of what only one provider knows.
     pub attributes: Attributes,
     /// Name of a tool that is made of parts.
     pub name: String,
@@ -62,6 +62,7 @@ pub fn append_line(text: &mut String, line: &str) {
 }
 
 /// `None` for an empty text.
+#[must_use]
 pub fn filled(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
@@ -110,6 +111,12 @@ impl Attributes {
         if holds {
             self.name(name).push_str("true");
         }
+    }
+
+    /// The object, once it is ended; `None` if it is empty.
+    #[must_use]
+    pub fn written(&self) -> Option<&str> {
+        filled(&self.0)
     }
 
     /// Ends the object, once; `None` if it is empty.
