@@ -6,6 +6,8 @@ SHELL := /bin/sh
 
 # Where `make install` puts bin/agentlake and lib/agentlake/.
 PREFIX ?= $(HOME)/.local
+# Folder with the price lists for `make prices`, if not in AGENTLAKE_PRICE_LISTS.
+PRICES ?=
 # More arguments for `agentlake export`, as in `make export ARGS="--lake /data/lake"`.
 ARGS ?=
 
@@ -31,7 +33,7 @@ test-bundled: ## Run all tests on a DuckDB compiled from source, without ICU (ha
 
 .PHONY: bench
 bench: ## Run the benchmarks; with AGENTLAKE_BENCH_HOME=DIR also compare with other tools on DIR
-	@$(with_duckdb) cargo bench $$features
+	@$(with_duckdb) cargo bench --bench hot_paths $$features
 	@if [ -n "$$AGENTLAKE_BENCH_HOME" ]; then benches/compare.sh; fi
 
 .PHONY: install
@@ -56,6 +58,10 @@ fmt: ## Format the code
 .PHONY: interop
 interop: ## Compare what pyarrow, polars and DuckDB for Python read from a lake made of the fixtures
 	@$(with_duckdb) cargo build --release --bin agentlake $$features && scripts/interop
+
+.PHONY: prices
+prices: ## Make the price table anew from the public lists in AGENTLAKE_PRICE_LISTS (see src/pricing/data/NOTICES.md)
+	@python3 scripts/prices $(PRICES)
 
 .PHONY: ci
 ci: ## Run everything that continuous integration runs

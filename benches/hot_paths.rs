@@ -137,7 +137,7 @@ fn encoding(criterion: &mut Criterion) {
     let mut source = claude().read();
     let columns = source.tables.remove("messages").unwrap();
     let rows = columns[0].len() as u64;
-    let table = parts::TableRows { provider: "claude", path: "session.jsonl".to_owned(), columns };
+    let table = parts::TableRows { provider: "claude", path: "session.jsonl".to_owned(), host: None, columns };
     let tables = BTreeMap::from([("messages", vec![table])]);
     let mut group = criterion.benchmark_group("write");
     group.throughput(Throughput::Elements(rows));

@@ -10,6 +10,7 @@
 --   total_tokens BIGINT: all tokens, prompt and output
 --   output_tokens BIGINT: generated tokens, reasoning included
 --   cost_usd DECIMAL(38,12): USD at the vendor's API prices of the time; what has no price counts as zero
+--   estimated_usd DECIMAL(38,12): part of cost_usd whose counters or prices are estimated
 --   unpriced_tokens BIGINT: tokens without a price, missing from cost_usd
 --   unpriced_models BIGINT: distinct models without a price
 --   coverage_percent BIGINT: share of tokens with a price, rounded down
@@ -24,6 +25,7 @@ SELECT
     sum(total_tokens)::BIGINT AS total_tokens,
     sum(output_tokens)::BIGINT AS output_tokens,
     coalesce(sum(cost_usd), 0)::DECIMAL(38, 12) AS cost_usd,
+    coalesce(sum(cost_usd) FILTER (cost_status = 'estimated'), 0)::DECIMAL(38, 12) AS estimated_usd,
     coalesce(sum(total_tokens) FILTER (cost_status = 'unpriced'), 0)::BIGINT AS unpriced_tokens,
     count(DISTINCT coalesce(model, '')) FILTER (cost_status = 'unpriced') AS unpriced_models,
     (100 * (sum(total_tokens) - unpriced_tokens) // nullif(sum(total_tokens), 0))::BIGINT AS coverage_percent,

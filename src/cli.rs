@@ -21,10 +21,16 @@ pub enum Command {
     /// Ask a bundled question, or one of your own, over the lake.
     #[cfg(feature = "duckdb")]
     Query(QueryArgs),
+    /// Merge the parts of days that are over, and of days with many parts.
+    Compact(CompactArgs),
+    /// Bring the rows of other lakes, from other machines, into this one.
+    Merge(MergeArgs),
     /// Show what was found where, and how much of it is new.
     Sources(SourcesArgs),
     /// Describe the tables: columns, types, units, meaning.
     Schema(SchemaArgs),
+    /// Look at prices, find models without one, check and update your own.
+    Prices(PricesCommandArgs),
 }
 
 /// Which lake.
@@ -33,6 +39,114 @@ pub struct LakeArgs {
     /// The lake's folder [default: agentlake/ in the XDG data directory].
     #[arg(long, value_name = "DIR", env = "AGENTLAKE_LAKE", hide_env_values = true)]
     pub lake: Option<PathBuf>,
+}
+
+/// Which prices.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PricesArgs {
+    /// Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is one].
+    #[arg(long, value_name = "FILE", env = "AGENTLAKE_PRICES", hide_env_values = true)]
+    pub prices: Option<PathBuf>,
+}
+
+/// Arguments of `prices`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  agentlake prices show claude-opus-5\n  agentlake prices missing\n  \
+                        agentlake prices update --from api.json")]
+pub struct PricesCommandArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PricesCommand,
+}
+
+/// The subcommands of `prices`.
+#[derive(Debug, Subcommand)]
+pub enum PricesCommand {
+    /// List what models cost on a day.
+    List(PricesListArgs),
+    /// Show what a model id is priced as, and its prices through time.
+    Show(PricesShowArgs),
+    /// List the models in the lake that have no price, with the nearest names.
+    #[cfg(feature = "duckdb")]
+    Missing(PricesMissingArgs),
+    /// Check a file of your own prices.
+    Check(PricesCheckArgs),
+    /// Take present prices from a price list; they hold from now on, and the past stays.
+    Update(PricesUpdateArgs),
+}
+
+/// Arguments of `prices list`.
+#[derive(Debug, Args)]
+pub struct PricesListArgs {
+    /// Only this vendor.
+    #[arg(long, value_name = "VENDOR")]
+    pub vendor: Option<String>,
+    /// The day [default: today].
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub at: Option<chrono::NaiveDate>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `prices show`.
+#[derive(Debug, Args)]
+pub struct PricesShowArgs {
+    /// A model id as recorded, or a price key.
+    #[arg(value_name = "MODEL")]
+    pub model: String,
+    /// The tool that recorded it: some names mean another model there.
+    #[arg(long, value_name = "SLUG", default_value = "")]
+    pub provider: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `prices missing`.
+#[cfg(feature = "duckdb")]
+#[derive(Debug, Args)]
+pub struct PricesMissingArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Form of the answer.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+}
+
+/// Arguments of `prices check`.
+#[derive(Debug, Args)]
+pub struct PricesCheckArgs {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Arguments of `prices update`.
+#[derive(Debug, Args)]
+pub struct PricesUpdateArgs {
+    /// A price list in the form of LiteLLM, genai-prices or models.dev. Nothing is fetched.
+    #[arg(long, value_name = "FILE")]
+    pub from: PathBuf,
+    /// First day that changed prices hold [default: from this instant on].
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub at: Option<chrono::NaiveDate>,
+    /// Only say what would change.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
 }
 
 /// Which sources.
@@ -72,6 +186,9 @@ pub struct ExportArgs {
     #[cfg(feature = "duckdb")]
     #[arg(long)]
     pub no_duckdb: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
     /// Threads that read and write [default: one per processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -93,6 +210,12 @@ pub struct ExportArgs {
     /// No progress and no summary; errors only.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Leave the parts as they are, also where a day has many.
+    #[arg(long)]
+    pub no_compact: bool,
+    /// Name of this machine in the column `host`, from now on [default: the name it had when it first wrote to the lake].
+    #[arg(long, value_name = "NAME", env = "AGENTLAKE_HOST", hide_env_values = true, value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub host: Option<String>,
     /// If no session is found, read the sample sessions in this folder into a temporary lake instead.
     #[arg(long, value_name = "DIR", hide = true)]
     pub demo_if_empty: Option<PathBuf>,
@@ -106,6 +229,58 @@ pub enum SummaryFormat {
     Table,
     /// For programs.
     Json,
+}
+
+/// Arguments of `compact`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  agentlake compact\n  agentlake compact --provider claude --before 2026-11-01")]
+pub struct CompactArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Only these providers.
+    #[arg(long, value_name = "SLUG")]
+    pub provider: Vec<String>,
+    /// Only days before this one.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub before: Option<chrono::NaiveDate>,
+    /// Threads that read and write [default: one per processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+    /// No summary; errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  agentlake merge /mnt/laptop/lake\n  agentlake merge --lake /data/all laptop/lake desktop/lake"
+)]
+pub struct MergeArgs {
+    /// Folders of the lakes; they are only read.
+    #[arg(value_name = "LAKE", required = true)]
+    pub lakes: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub lake: LakeArgs,
+    /// Do not refresh agentlake.duckdb.
+    #[cfg(feature = "duckdb")]
+    #[arg(long)]
+    pub no_duckdb: bool,
+    #[cfg(feature = "duckdb")]
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: SummaryFormat,
+    /// No summary; errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Arguments of `sources`.
@@ -178,6 +353,15 @@ pub struct QueryArgs {
     /// Only this project: its directory, or the end of it.
     #[arg(long, value_name = "PATH")]
     pub project: Option<String>,
+    /// Where costs come from.
+    #[arg(long, value_enum, default_value_t)]
+    pub cost: CostSource,
+    /// Price all history as if on this day.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub prices_at: Option<chrono::NaiveDate>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "documented on the type")]
+    pub prices: PricesArgs,
     /// Form of the answer [default: by the name of --output, else table].
     #[arg(long, value_enum)]
     pub format: Option<QueryFormat>,
@@ -187,6 +371,19 @@ pub struct QueryArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]
     pub lake: LakeArgs,
+}
+
+/// Where costs come from.
+#[cfg(feature = "duckdb")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CostSource {
+    /// What the tool reported, where it reported more than zero; else computed.
+    #[default]
+    Auto,
+    /// From counters and prices alone.
+    Computed,
+    /// What the tool reported alone.
+    Reported,
 }
 
 /// Forms of an answer.

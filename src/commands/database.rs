@@ -1,33 +1,51 @@
 //! Between the lake's state and the warehouse: which parts count, and the database after an export.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
 use anyhow::Result;
 
 use super::query::{self, QueryArguments};
-use crate::cli::{QueryArgs, QueryFormat};
+use super::summary::{PricedRun, count};
+use crate::cli::{CostSource, PricesArgs, PricesMissingArgs, QueryArgs, QueryFormat, SummaryFormat};
 use crate::ingest::RunSummary;
 use crate::lake::{Lake, Layout, State};
-use crate::warehouse::{self, CostAdded, Format, LakeSnapshot, Part, Target};
+use crate::pricing::{self, PriceTable};
+use crate::warehouse::{self, CostAdded, CostMode, Format, LakeSnapshot, Part, Target};
 
-use super::places;
+use super::{own_prices, places};
 
 /// The committed parts of a lake, as its state lists them.
 ///
 /// # Errors
 /// The state cannot be read.
 pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
-    let parts = state.parts()?.into_iter().map(|part| Part {
-        path: layout.root().join(&part.path),
+    let listed = state.parts()?;
+    let merged_batches = if listed.iter().any(|part| part.first_batch < part.last_batch) {
+        state.batches()?.into_iter().collect()
+    } else {
+        BTreeSet::new()
+    };
+    // Asked after the parts: whatever is not under way by now has its files in place.
+    let under_way = state.unpublished()?;
+    let parts = listed.into_iter().map(|part| Part {
+        path: if under_way.contains(&part.batch) { layout.locate(&part) } else { layout.root().join(&part.path) },
         table: part.table,
         provider: part.provider,
-        batch: part.batch,
+        batch: part.last_batch,
+        first_batch: part.first_batch,
         schema_version: part.schema_version,
     });
     Ok(LakeSnapshot {
         lake_id: state.lake_id().to_owned(),
         generation: state.generation()?,
         parts: parts.collect(),
+        merged_batches,
         revising_providers: crate::adapters::restating_slugs().map(str::to_owned).collect(),
         database: Some(layout.database()),
+        ..LakeSnapshot::default()
     })
 }
 
@@ -36,20 +54,98 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
 ///
 /// # Errors
 /// The state or the database cannot be read or written.
-pub fn refresh(lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
+pub fn refresh(lake: &Lake, run: &RunSummary, prices: &PricesArgs) -> Result<Option<PricedRun>> {
     let database = lake.layout.database();
     let has_news = !run.batches.is_empty() || !lake.recovered.is_empty();
-    if !has_news && database.exists() {
+    let prices = priced_with(prices)?;
+    let hash = match &prices {
+        Some(table) => table.fingerprint().to_owned(),
+        None => PriceTable::builtin()?.fingerprint().to_owned(),
+    };
+    let hash_file = lake.layout.private().join("prices.hash");
+    // Other prices are news too: the database and the files beside it hold them.
+    let is_priced = fs_err::read_to_string(&hash_file).is_ok_and(|noted| noted == hash);
+    if !has_news && is_priced && database.exists() {
         return Ok(None);
     }
     let snapshot = snapshot(&lake.layout, &lake.state)?;
-    let target = Target { database: &database, scratch: &lake.layout.private() };
+    let snapshot = LakeSnapshot { prices, ..snapshot };
+    let folder = lake.layout.root().join("prices");
+    let target = Target { database: &database, scratch: &lake.layout.private(), prices: &folder };
     warehouse::refresh(target, &snapshot)?;
+    fs_err::write(&hash_file, hash)?;
     if run.added.requests == 0 {
         return Ok(None);
     }
     let CostAdded { usd, unpriced_tokens } = warehouse::cost_added(&snapshot, &run.batches)?;
-    Ok(Some((usd, unpriced_tokens)))
+    Ok(Some(PricedRun { usd, unpriced_tokens, basis: snapshot.price_table()?.basis().to_string() }))
+}
+
+/// The prices of a command line, where they differ from those that the build carries.
+fn priced_with(arguments: &PricesArgs) -> Result<Option<Arc<PriceTable>>> {
+    Ok(match own_prices::table(arguments)? {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(table) => Some(Arc::new(table)),
+    })
+}
+
+/// `agentlake prices missing`: models in the lake without a price, with the nearest names that have one.
+///
+/// # Errors
+/// There is no lake, or it cannot be read.
+pub fn missing_prices(arguments: &PricesMissingArgs) -> Result<String> {
+    let layout = Layout::new(&places::lake(&arguments.lake)?);
+    if !layout.state_file().exists() {
+        anyhow::bail!(
+            "there is no lake in {}; run `agentlake export` first, or name one with --lake",
+            places::short(layout.root())
+        );
+    }
+    let table = own_prices::table(&arguments.prices)?;
+    let snapshot = snapshot(&layout, &State::open_read_only(&layout)?)?;
+    let snapshot = LakeSnapshot { prices: priced_with(&arguments.prices)?, ..snapshot };
+    let missing = warehouse::missing_prices(&snapshot)?;
+    let near = |model: &str| pricing::nearest(&table, model, 3);
+    if arguments.format == SummaryFormat::Json {
+        let rows: Vec<_> = missing
+            .iter()
+            .map(|row| {
+                serde_json::json!({
+                    "provider": row.provider, "vendor": row.vendor, "model": row.model, "mode": row.mode, "status": row.status,
+                    "requests": row.requests, "tokens": row.tokens, "first_day": row.first_day, "last_day": row.last_day,
+                    "nearest": near(&row.model),
+                })
+            })
+            .collect();
+        let json = serde_json::json!({ "price_basis": table.basis().to_string(), "missing": rows });
+        return Ok(format!("{json:#}\n"));
+    }
+    let mut text = String::new();
+    for row in &missing {
+        let vendor = if row.vendor.is_empty() { String::new() } else { format!(" of {}", row.vendor) };
+        let mode = if row.mode == "standard" { String::new() } else { format!(" in mode {}", row.mode) };
+        let name = if row.model.is_empty() { "(no model recorded)" } else { &row.model };
+        let _ = writeln!(
+            text,
+            "{} {name}{vendor}{mode}: {} tokens in {} requests, {} to {}{}",
+            row.provider,
+            count(u64::try_from(row.tokens).unwrap_or(0)),
+            count(u64::try_from(row.requests).unwrap_or(0)),
+            row.first_day,
+            row.last_day,
+            if row.status == "estimated" { "; estimated by the tool's fallback" } else { "" },
+        );
+        for key in near(&row.model) {
+            let _ = writeln!(text, "    near to it: {key}");
+        }
+    }
+    if missing.is_empty() {
+        text.push_str("every request with tokens has a price\n");
+    } else {
+        text.push_str("\nA [[price]] or [[alias]] in prices.toml gives them one; `agentlake prices show MODEL` shows how a name is read.\n");
+    }
+    let _ = writeln!(text, "\n{}", table.basis());
+    Ok(text)
 }
 
 /// `agentlake query` with its command line.
@@ -64,6 +160,12 @@ pub fn query(arguments: &QueryArgs) -> Result<()> {
         since: arguments.since,
         until: arguments.until,
         tz: None,
+        cost: match arguments.cost {
+            CostSource::Auto => CostMode::Auto,
+            CostSource::Computed => CostMode::Computed,
+            CostSource::Reported => CostMode::Reported,
+        },
+        prices_at: arguments.prices_at,
         providers: arguments.provider.clone(),
         project: arguments.project.clone(),
         format: arguments.format.map(|format| match format {
@@ -77,13 +179,47 @@ pub fn query(arguments: &QueryArgs) -> Result<()> {
         output: arguments.output.clone(),
     };
     let layout = Layout::new(&places::lake(&arguments.lake)?);
-    let lake = match (asked.asks(), layout.state_file().exists()) {
-        (false, _) => LakeSnapshot::default(),
-        (true, true) => snapshot(&layout, &State::open_read_only(&layout)?)?,
-        (true, false) => anyhow::bail!(
+    if !asked.asks() {
+        return query::run(&asked, &LakeSnapshot::default(), &mut std::io::stdout().lock());
+    }
+    if !layout.state_file().exists() {
+        anyhow::bail!(
             "there is no lake in {}; run `agentlake export` first, or name one with --lake",
             places::short(layout.root())
-        ),
-    };
-    query::run(&asked, &lake, &mut std::io::stdout().lock())
+        );
+    }
+    let prices = priced_with(&arguments.prices)?;
+    let mut tries = 0;
+    loop {
+        let snapshot = snapshot(&layout, &State::open_read_only(&layout)?)?;
+        let lake = LakeSnapshot { prices: prices.clone(), ..snapshot };
+        let mut output = Output { out: std::io::stdout().lock(), is_begun: false };
+        let answered = query::run(&asked, &lake, &mut output);
+        tries += 1;
+        let is_outrun = || lake.parts.iter().any(|part| !part.path.exists());
+        // Compaction took parts away between the list and the reading; there is a new list now.
+        if answered.is_err() && !output.is_begun && tries < MAX_TRIES && is_outrun() {
+            continue;
+        }
+        return answered;
+    }
+}
+
+/// How often a query is asked again because compaction replaced its parts meanwhile.
+const MAX_TRIES: u32 = 10;
+
+/// Notes whether anything was written.
+struct Output<W> {
+    out: W,
+    is_begun: bool,
+}
+
+impl<W: std::io::Write> std::io::Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_begun = true;
+        self.out.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }

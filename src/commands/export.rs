@@ -8,13 +8,15 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::summary::{ExportSummary, count, size};
+use super::summary::{ExportSummary, PricedRun, count, size};
 use super::{Ending, places};
 use crate::adapters::SourceAdapter;
 use crate::cli::{ExportArgs, SummaryFormat};
 use crate::ingest::plan::FoundSource;
 use crate::ingest::{Plan, RunOptions, RunSummary};
-use crate::lake::{Lake, Layout, State};
+use crate::lake::compact::{self, Choice, Compacted};
+use crate::lake::state::BatchSummary;
+use crate::lake::{Lake, LakeError, Layout, State};
 use crate::source::Roots;
 
 /// Days before a tool's own clean-up at which people are warned.
@@ -54,9 +56,10 @@ fn export(
         wave_bytes: arguments.wave_bytes,
         max_line_bytes: arguments.max_line_bytes,
         keep_raw: arguments.raw,
-        host: places::host(),
+        host: places::host(arguments.host.as_deref(), &lake.state)?,
         now: chrono::Utc::now().timestamp_micros(),
     };
+    let before = lake.state.newest_batch()?;
     let progress = progress_bar(arguments);
     let warnings = std::cell::RefCell::new(Vec::new());
     let run = crate::ingest::run(
@@ -73,25 +76,51 @@ fn export(
     progress.finish_and_clear();
     let run = run?;
     let cost = refresh(arguments, &lake, &run)?;
-    let warnings = warnings.into_inner();
-    let summary =
-        ExportSummary { layout: &lake.layout, run: &run, recovered: &lake.recovered, cost, warnings: &warnings };
+    let mut warnings = warnings.into_inner();
+    let compacted = compact(arguments, &mut lake, &run, before, options.now).unwrap_or_else(|error| {
+        warnings.push(format!("parts were not merged: {error}"));
+        Compacted::default()
+    });
+    let summary = ExportSummary {
+        layout: &lake.layout,
+        run: &run,
+        recovered: &lake.recovered,
+        cost,
+        compacted,
+        warnings: &warnings,
+    };
     report(arguments, &summary)?;
     Ok(if run.met_unreadable() { Ending::DoneWithUnreadable } else { Ending::Done })
 }
 
+/// Merges the parts of crowded days and of days that are over. The rows are in the lake already, so a failure is a warning: the
+/// next export finishes it or tries again.
+fn compact(
+    arguments: &ExportArgs,
+    lake: &mut Lake,
+    run: &RunSummary,
+    before: Option<BatchSummary>,
+    now: i64,
+) -> Result<Compacted, LakeError> {
+    if arguments.no_compact || run.batches.is_empty() {
+        return Ok(Compacted::default());
+    }
+    let due = compact::choose::choose(&lake.state, &Choice::AfterExport { before }, now)?;
+    compact::compact(lake, &due, now, &|_| {})
+}
+
 /// Brings the database up to date, and prices what was added.
 #[cfg(feature = "duckdb")]
-fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<(String, i64)>> {
+fn refresh(arguments: &ExportArgs, lake: &Lake, run: &RunSummary) -> Result<Option<PricedRun>> {
     if arguments.no_duckdb {
         return Ok(None);
     }
-    super::database::refresh(lake, run)
+    super::database::refresh(lake, run, &arguments.prices)
 }
 
 #[cfg(not(feature = "duckdb"))]
 #[allow(clippy::unnecessary_wraps, reason = "the same signature with and without DuckDB")]
-fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<(String, i64)>> {
+fn refresh(_: &ExportArgs, _: &Lake, _: &RunSummary) -> Result<Option<PricedRun>> {
     Ok(None)
 }
 

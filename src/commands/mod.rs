@@ -3,10 +3,15 @@
 //! Exit codes: 0 done; 1 done, but something was unreadable that was not so in an earlier run; 2 error or wrong usage;
 //! 3 another run holds the lock. A reader that closes the pipe early is no error.
 
+pub mod compact;
 #[cfg(feature = "duckdb")]
 pub mod database;
 pub mod export;
+pub mod merge;
+pub mod own_prices;
 pub mod places;
+mod price_updates;
+pub mod prices;
 #[cfg(feature = "duckdb")]
 pub mod query;
 pub mod schema;
@@ -39,8 +44,11 @@ pub fn run(cli: &Cli) -> Result<Ending> {
         Command::Export(arguments) => export::run(arguments),
         #[cfg(feature = "duckdb")]
         Command::Query(arguments) => database::query(arguments).map(|()| Ending::Done),
+        Command::Compact(arguments) => compact::run(arguments).map(|()| Ending::Done),
+        Command::Merge(arguments) => merge::run(arguments).map(|()| Ending::Done),
         Command::Sources(arguments) => sources::run(arguments).map(|()| Ending::Done),
         Command::Schema(arguments) => schema::run(arguments).map(|()| Ending::Done),
+        Command::Prices(arguments) => prices::run(arguments).map(|()| Ending::Done),
     }
 }
 

@@ -6,6 +6,8 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::adapters::{self, SourceAdapter};
 use crate::cli::{LakeArgs, RootArgs};
+use crate::lake::State;
+use crate::model::identity::id_of;
 use crate::source::Roots;
 
 /// The lake's folder: `--lake`, else `AGENTLAKE_LAKE`, else `agentlake/` in the XDG data directory.
@@ -95,10 +97,20 @@ fn check_provider(flag: &str, provider: &str) -> Result<()> {
     bail!("{flag} {provider}: no such provider; there are {}", known.join(", "))
 }
 
-/// The name of this machine, for the `host` column.
-#[must_use]
-pub fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+/// The name of this machine, for the `host` column: the one asked for, which the lake remembers; else the one that it
+/// remembers. The network's name for a machine changes; `/etc/machine-id` does not.
+///
+/// # Errors
+/// The state of the lake cannot be written.
+pub fn host(asked: Option<&str>, state: &State) -> Result<String> {
+    let machine_id = fs_err::read_to_string("/etc/machine-id").unwrap_or_default();
+    // Hashed, since systemd asks that the id itself is kept to the machine.
+    let machine = id_of(&[b"machine", machine_id.trim().as_bytes()]);
+    if let Some(name) = asked {
+        state.set_host(machine.as_str(), name)?;
+    }
+    let called = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Ok(state.host(machine.as_str(), &called)?)
 }
 
 /// A path as people write it, with `~` for the home directory.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDate;
 
-use crate::warehouse::{self, BUNDLED, Filters, Format, LakeSnapshot, Question};
+use crate::warehouse::{self, BUNDLED, CostMode, Filters, Format, LakeSnapshot, Question};
 
 /// What was asked on the command line.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,10 @@ pub struct QueryArguments {
     pub providers: Vec<String>,
     /// Project: its directory, or the end of it after a slash.
     pub project: Option<String>,
+    /// Whether costs are computed or taken as reported.
+    pub cost: CostMode,
+    /// Price all history as if on this day.
+    pub prices_at: Option<NaiveDate>,
     /// How to write the answer; `None`: what the name of the output says, else a table.
     pub format: Option<Format>,
     /// File to write the answer to, instead of standard output.
@@ -71,10 +75,16 @@ pub fn run(arguments: &QueryArguments, lake: &LakeSnapshot, out: &mut dyn Write)
         tz: arguments.tz.clone(),
         providers: arguments.providers.clone(),
         project: arguments.project.clone(),
+        cost: arguments.cost,
+        prices_at: arguments.prices_at,
     };
     let output = arguments.output.as_deref();
     let format = arguments.format.or_else(|| format_of(output?)).unwrap_or(Format::Table);
-    warehouse::run(lake, question, &filters, format, output, out)?;
+    let basis = warehouse::run(lake, question, &filters, format, output, out)?;
+    // Answers for people end with it; those for programs must stay what their form says.
+    if let Some(basis) = basis.filter(|_| !matches!(format, Format::Table | Format::Markdown)) {
+        let _ = writeln!(std::io::stderr(), "{basis}");
+    }
     Ok(())
 }
 

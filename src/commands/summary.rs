@@ -1,10 +1,12 @@
 //! The summary of an export, for people and for programs, and how numbers are written for people.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::places;
 use crate::ingest::RunSummary;
 use crate::lake::Layout;
+use crate::lake::compact::Compacted;
 
 /// Names of the counters, in the order of [`crate::model::Counters::to_array`].
 const COUNTERS: [&str; 7] = [
@@ -17,6 +19,17 @@ const COUNTERS: [&str; 7] = [
     "reasoning_tokens",
 ];
 
+/// What a run added to the bill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricedRun {
+    /// USD, decimal text, exact.
+    pub usd: String,
+    /// Tokens without a price, which are missing from it.
+    pub unpriced_tokens: i64,
+    /// The prices that were used.
+    pub basis: String,
+}
+
 /// What an export tells at its end.
 #[derive(Debug)]
 pub struct ExportSummary<'a> {
@@ -27,7 +40,9 @@ pub struct ExportSummary<'a> {
     /// Batches of an earlier run that this one finished.
     pub recovered: &'a [i64],
     /// Cost of what was added, USD, and tokens without a price; `None` where DuckDB was not asked.
-    pub cost: Option<(String, i64)>,
+    pub cost: Option<PricedRun>,
+    /// What compaction did at the end.
+    pub compacted: Compacted,
     /// Sentences that people should read.
     pub warnings: &'a [String],
 }
@@ -56,10 +71,13 @@ impl ExportSummary<'_> {
                 signed(output),
             ));
         }
-        if let Some((cost, unpriced)) = &self.cost {
-            let gap =
-                if *unpriced == 0 { String::new() } else { format!(" ({} tokens have no price)", signed(*unpriced)) };
-            lines.push(format!("cost added: ${} at list prices{gap}", cents(cost)));
+        if let Some(PricedRun { usd, unpriced_tokens, basis }) = &self.cost {
+            let gap = match unpriced_tokens {
+                0 => String::new(),
+                tokens => format!(" ({} tokens have no price)", signed(*tokens)),
+            };
+            lines.push(format!("cost added: ${} at list prices{gap}", cents(usd)));
+            lines.push(basis.clone());
         }
         for (kind, number) in &run.issues {
             lines.push(format!("issue: {kind} × {}", count(*number)));
@@ -67,6 +85,7 @@ impl ExportSummary<'_> {
         for batch in self.recovered {
             lines.push(format!("finished batch {batch} of a run that was killed"));
         }
+        lines.extend(merged(&self.compacted));
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         if !run.batches.is_empty() {
             lines.push(format!(
@@ -95,16 +114,57 @@ impl ExportSummary<'_> {
             "rows": run.rows,
             "requests_added": run.added.requests,
             "tokens_added": added,
-            "cost_added_usd": self.cost.as_ref().map(|(cost, _)| cost),
-            "tokens_without_price": self.cost.as_ref().map(|(_, unpriced)| unpriced),
+            "cost_added_usd": self.cost.as_ref().map(|cost| &cost.usd),
+            "tokens_without_price": self.cost.as_ref().map(|cost| cost.unpriced_tokens),
+            "price_basis": self.cost.as_ref().map(|cost| &cost.basis),
             "issues": run.issues,
             "parts": run.parts,
             "part_bytes": run.part_bytes,
+            "compacted": merged_as_json(&self.compacted),
             "recovered_batches": self.recovered,
             "warnings": self.warnings,
             "query": self.layout.glob("usage"),
         })
     }
+}
+
+/// What compaction did, for people; `None` if it did nothing.
+#[must_use]
+pub fn merged(compacted: &Compacted) -> Option<String> {
+    let Compacted { partitions, parts_before, parts_after, bytes_before, bytes_after, rows_dropped, upgraded } =
+        *compacted;
+    if partitions == 0 {
+        return None;
+    }
+    let mut text = format!(
+        "merged {} parts of {} partitions into {}, {} into {}",
+        count(parts_before),
+        count(partitions),
+        count(parts_after),
+        size(bytes_before),
+        size(bytes_after),
+    );
+    if rows_dropped > 0 {
+        let _ = write!(text, "; {} rows had newer versions", count(rows_dropped));
+    }
+    if upgraded > 0 {
+        let _ = write!(text, "; {} parts had an older schema", count(upgraded));
+    }
+    Some(text)
+}
+
+/// The same for programs.
+#[must_use]
+pub fn merged_as_json(compacted: &Compacted) -> serde_json::Value {
+    serde_json::json!({
+        "partitions": compacted.partitions,
+        "parts_before": compacted.parts_before,
+        "parts_after": compacted.parts_after,
+        "bytes_before": compacted.bytes_before,
+        "bytes_after": compacted.bytes_after,
+        "rows_dropped": compacted.rows_dropped,
+        "parts_upgraded": compacted.upgraded,
+    })
 }
 
 /// An exact amount, cut to hundredths of a cent for people.

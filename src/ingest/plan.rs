@@ -9,7 +9,7 @@ use crate::adapters::{self, SourceAdapter};
 use crate::lake::state::KnownSource;
 use crate::lake::{Result, State};
 use crate::source::walk::Problem;
-use crate::source::{FileStat, QUIET, Roots, Source, SourceKind};
+use crate::source::{Checkpoint, FileStat, QUIET, Roots, Source, SourceKind};
 
 /// A change in the last two seconds before a read may have come after it: clocks of file systems are coarse.
 const MTIME_TRUST: i64 = 2_000_000;
@@ -27,8 +27,9 @@ pub struct Work {
     pub id: Option<i64>,
     /// Bytes expected to be new.
     pub new_bytes: u64,
-    /// Whether a slice of it was read in this run.
-    pub is_begun: bool,
+    /// Where its last slice in this run ended, and whether it was ever read again from its start; the state may not know
+    /// of that slice yet.
+    pub begun: Option<Box<(Checkpoint, bool)>>,
 }
 
 impl std::fmt::Debug for Work {
@@ -161,7 +162,7 @@ impl Plan {
             new_bytes,
             mtime: source.stat.mtime,
         });
-        self.work.push_back(Work { adapter, source, id: known.map(|known| known.id), new_bytes, is_begun: false });
+        self.work.push_back(Work { adapter, source, id: known.map(|known| known.id), new_bytes, begun: None });
     }
 
     /// Families in the order of their oldest change, their sources together: a fork and its original share a folder, and
@@ -181,17 +182,6 @@ impl Plan {
             )
         };
         self.work.make_contiguous().sort_by_cached_key(key);
-    }
-
-    /// Gives the sources that are read in slices the ids that the state gave them with their first slice.
-    ///
-    /// # Errors
-    /// The state cannot be read.
-    pub fn name_new_sources(&mut self, state: &State) -> Result<()> {
-        for work in self.work.iter_mut().filter(|work| work.id.is_none() && work.is_begun) {
-            work.id = state.source_id(work.source.provider, &work.source.path)?;
-        }
-        Ok(())
     }
 
     /// Takes the next wave off the work: sources of about `wave_bytes` in all, at least one.

@@ -29,16 +29,27 @@ pub struct WaveRead {
     pub rest: Option<Work>,
 }
 
-/// Reads every source of `wave`. The state is asked for checkpoints first, from this thread.
+/// A source with the place to go on from, and whether it was ever read again from its start.
+pub type Task = (Work, Option<(Checkpoint, bool)>);
+
+/// Looks up where each source of `wave` is to be read on.
 ///
 /// # Errors
 /// The state cannot be read.
-pub fn read_wave(wave: Vec<Work>, state: &State, limits: &ReadLimits, keep_raw: bool) -> Result<Vec<WaveRead>> {
-    let mut tasks = Vec::with_capacity(wave.len());
-    for work in wave {
-        let checkpoint = work.id.map(|id| state.checkpoint(id)).transpose()?.flatten();
-        tasks.push((work, checkpoint));
-    }
+pub fn with_checkpoints(wave: Vec<Work>, state: &State) -> Result<Vec<Task>> {
+    let task = |mut work: Work| {
+        let checkpoint = match work.begun.take() {
+            Some(begun) => Some(*begun),
+            None => work.id.map(|id| state.checkpoint(id)).transpose()?.flatten(),
+        };
+        Ok((work, checkpoint))
+    };
+    wave.into_iter().map(task).collect()
+}
+
+/// Reads the sources of a wave in parallel, without asking the state.
+#[must_use]
+pub fn read_wave(tasks: &[Task], limits: &ReadLimits, keep_raw: bool) -> Vec<WaveRead> {
     // The largest first, so that no processor waits at the end for one that began late. The order of the results is that
     // of the wave again.
     let mut order: Vec<usize> = (0..tasks.len()).collect();
@@ -52,7 +63,7 @@ pub fn read_wave(wave: Vec<Work>, state: &State, limits: &ReadLimits, keep_raw: 
         })
         .collect();
     done.sort_by_key(|(at, _)| *at);
-    Ok(done.into_iter().map(|(_, read)| read).collect())
+    done.into_iter().map(|(_, read)| read).collect()
 }
 
 fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLimits, keep_raw: bool) -> WaveRead {
@@ -70,12 +81,13 @@ fn read_source(work: &Work, before: Option<&(Checkpoint, bool)>, limits: &ReadLi
         }
     };
     let Some(next) = progress.checkpoint else { return WaveRead { outcome: Outcome::NotYet, rest: None } };
+    let was_rewritten = progress.reread || before.is_some_and(|(_, was_rewritten)| *was_rewritten);
     let rest = progress.more.then(|| {
         let new_bytes = work.source.stat.size.saturating_sub(next.offset);
-        Work { new_bytes, is_begun: true, ..work.clone() }
+        Work { new_bytes, begun: Some(Box::new((next.clone(), was_rewritten))), ..work.clone() }
     });
     let mut read = ReadSource::new(work.source.path.clone(), work.source.kind.as_str(), work.id, next, rows);
-    read.was_rewritten = progress.reread || before.is_some_and(|(_, was_rewritten)| *was_rewritten);
+    read.was_rewritten = was_rewritten;
     read.reread_ends = progress.reread && !progress.more;
     let is_new = checkpoint.is_none_or(|before| {
         before.offset != read.checkpoint.offset

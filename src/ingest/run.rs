@@ -1,15 +1,17 @@
-//! One run: plan, then wave after wave until nothing is left.
+//! One run: plan, then wave after wave until nothing is left. A wave is read while the one before it is settled, written and
+//! committed: the first needs processors, the second waits for the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Plan;
-use super::read::{Outcome, WaveRead, read_wave};
+use super::read::{Outcome, WaveRead, read_wave, with_checkpoints};
 use crate::adapters::SourceAdapter;
 use crate::lake::commit::check_parts;
 use crate::lake::settle::Added;
-use crate::lake::wave::{WaveContext, commit_wave};
-use crate::lake::{Lake, Result};
+use crate::lake::wave::{ReadSource, WaveContext, WaveSummary, commit_wave};
+use crate::lake::{Lake, LakeError, Result};
 use crate::model::IssueKind;
+use crate::source::walk::Problem;
 use crate::source::{ReadLimits, Roots};
 
 /// Source bytes of a wave: bounds the memory of a run, and what a killed run must read again.
@@ -79,62 +81,88 @@ pub fn run(
     on_plan(&plan);
     let mut summary =
         RunSummary { sources: plan.found.len() as u64, changed: plan.work.len() as u64, ..RunSummary::default() };
-    let mut context = WaveContext { host: options.host.clone(), now: options.now, problems: Vec::new() };
+    let mut pending = Pending::default();
     for (provider, problem) in std::mem::take(&mut plan.problems) {
-        if !lake.state.knows_problem(provider, &problem.path, &problem.reason)? {
-            context.problems.push((provider, problem));
-        }
+        pending.add_problem(lake, provider, problem)?;
     }
-    if !plan.work.is_empty() || !context.problems.is_empty() {
+    if !plan.work.is_empty() || !pending.problems.is_empty() {
         check_parts(&lake.layout, &lake.state)?;
     }
     let limits =
         ReadLimits { slice_bytes: options.wave_bytes, max_line_bytes: options.max_line_bytes, now: options.now };
     loop {
         let wave = plan.next_wave(options.wave_bytes);
-        if wave.is_empty() && context.problems.is_empty() {
+        let expected = wave.iter().map(|work| work.new_bytes.min(options.wave_bytes)).sum();
+        let tasks = with_checkpoints(wave, &lake.state)?;
+        let reads = std::thread::scope(|scope| {
+            let reading = scope.spawn(|| read_wave(&tasks, &limits, options.keep_raw));
+            if let Some(wave) = pending.commit(lake, options)? {
+                summary.add(&wave);
+            }
+            reading.join().map_err(|_| LakeError::Internal("reading a wave ended early"))
+        })?;
+        summary.bytes += pending.bytes;
+        on_progress(pending.bytes);
+        if tasks.is_empty() {
             return Ok(summary);
         }
-        let expected: u64 = wave.iter().map(|work| work.new_bytes.min(options.wave_bytes)).sum();
-        let mut sources = Vec::new();
-        for WaveRead { outcome, rest } in read_wave(wave, &lake.state, &limits, options.keep_raw)? {
+        pending = Pending { bytes: expected, ..Pending::default() };
+        for WaveRead { outcome, rest } in reads {
             if let Some(rest) = rest {
                 plan.work.push_front(rest);
             }
-            match outcome {
-                Outcome::Read(read) => sources.push(*read),
-                Outcome::Unchanged(work, checkpoint) => {
-                    if let Some(id) = work.id {
-                        lake.state.touch_source(
-                            id,
-                            &work.source.path,
-                            checkpoint.stat,
-                            checkpoint.settled,
-                            options.now,
-                        )?;
-                    }
-                }
-                Outcome::NotYet => {}
-                Outcome::Failed(provider, problem) => {
-                    if !lake.state.knows_problem(provider, &problem.path, &problem.reason)? {
-                        context.problems.push((provider, problem));
-                    }
+            pending.add(lake, outcome, options.now)?;
+        }
+    }
+}
+
+/// What was read and is not committed yet.
+#[derive(Default)]
+struct Pending {
+    sources: Vec<ReadSource>,
+    /// Paths that could not be taken, each told for the first time.
+    problems: Vec<(&'static str, Problem)>,
+    /// Source bytes.
+    bytes: u64,
+}
+
+impl Pending {
+    fn add(&mut self, lake: &Lake, outcome: Outcome, now: i64) -> Result<()> {
+        match outcome {
+            Outcome::Read(read) => self.sources.push(*read),
+            Outcome::Unchanged(work, checkpoint) => {
+                if let Some(id) = work.id {
+                    lake.state.touch_source(id, &work.source.path, checkpoint.stat, checkpoint.settled, now)?;
                 }
             }
+            Outcome::NotYet => {}
+            Outcome::Failed(provider, problem) => self.add_problem(lake, provider, problem)?,
         }
-        if !sources.is_empty() || !context.problems.is_empty() {
-            let wave = commit_wave(lake, sources, &context)?;
-            context.problems.clear();
-            summary.add(&wave);
+        Ok(())
+    }
+
+    fn add_problem(&mut self, lake: &Lake, provider: &'static str, problem: Problem) -> Result<()> {
+        if !lake.state.knows_problem(provider, &problem.path, &problem.reason)? {
+            self.problems.push((provider, problem));
         }
-        plan.name_new_sources(&lake.state)?;
-        summary.bytes += expected;
-        on_progress(expected);
+        Ok(())
+    }
+
+    /// Commits what there is, as one batch.
+    fn commit(&mut self, lake: &mut Lake, options: &RunOptions) -> Result<Option<WaveSummary>> {
+        let sources = std::mem::take(&mut self.sources);
+        let problems = std::mem::take(&mut self.problems);
+        if sources.is_empty() && problems.is_empty() {
+            return Ok(None);
+        }
+        let context = WaveContext { host: options.host.clone(), now: options.now, problems };
+        commit_wave(lake, sources, &context).map(Some)
     }
 }
 
 impl RunSummary {
-    fn add(&mut self, wave: &crate::lake::wave::WaveSummary) {
+    /// Adds what a wave did.
+    pub fn add(&mut self, wave: &WaveSummary) {
         self.batches.insert(wave.batch);
         self.parts += wave.parts;
         self.part_bytes += wave.bytes;

@@ -5,7 +5,7 @@
 //! - A part is never overwritten, and its name is never used again.
 //!
 //! ```text
-//! lake/.agentlake/staging/b000042/usage/provider=claude/date=2026-11-29/part-….parquet    1 written, 2 synced
+//! lake/.agentlake/staging/b000042/part-….parquet                              1 written, 2 synced
 //! lake/.agentlake/state.db                                                                3 committed: the commit point
 //! lake/usage/provider=claude/date=2026-11-29/part-….parquet                               4 renamed, folders synced
 //! lake/.agentlake/state.db                                                                5 published
@@ -22,19 +22,18 @@
 //! again.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 use xxhash_rust::xxh3::Xxh3Default;
 
-use super::layout::{Layout, create_private_dirs};
+use super::disk::{create_private_dirs, sync_all};
+use super::layout::Layout;
 use super::ledger::Entry;
-use super::parts::sync_all;
-use super::session_rows::ChangedSession;
+use super::session_rows::{ChangedSession, NO_SOURCE};
 use super::state::{Part, SourceRow, State};
 use super::wave::ReadSource;
-use super::{Lake, LakeError, Result, crash};
+use super::{Lake, LakeError, Result, compact, crash};
 use crate::source::walk::Problem;
 
 /// What a batch changes in the state.
@@ -69,6 +68,10 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
         state.put_batch(batch, changes.parts, changes.now)?;
         let mut ids = Vec::with_capacity(changes.sources.len());
         for source in changes.sources {
+            if source.host.is_some() {
+                ids.push(NO_SOURCE);
+                continue;
+            }
             let row = SourceRow {
                 id: source.id,
                 provider: source.provider,
@@ -100,29 +103,21 @@ pub fn commit(lake: &mut Lake, changes: &Changes<'_>) -> Result<()> {
 
 /// Moves the parts of a committed batch to where they belong and marks the batch as published.
 fn publish(layout: &Layout, state: &mut State, batch: i64, parts: &[Part]) -> Result<()> {
-    let staging = layout.staging_of(batch);
+    let (disk, staging) = (layout.disk(), layout.staging_of(batch));
     let mut folders = BTreeSet::new();
     for part in parts {
         let target = layout.root().join(&part.path);
         if let Some(folder) = target.parent()
             && folders.insert(folder.to_owned())
         {
-            create_private_dirs(folder)?;
+            create_private_dirs(disk, folder)?;
         }
-        let staged = staging.join(&part.path);
-        match renameat_with(CWD, &staged, CWD, &target, RenameFlags::NOREPLACE) {
+        let staged = layout.staged(batch, &part.path);
+        match disk.rename_new(&staged, &target) {
             Ok(()) => {}
-            // The file system cannot refuse to replace: look first. No other writer holds the lock.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !target.exists() => {
-                fs_err::rename(&staged, &target)?;
-            }
             // An earlier run got this far.
-            Err(rustix::io::Errno::NOENT) if target.exists() => check(&target, part)?,
-            Err(error) => {
-                return Err(
-                    std::io::Error::other(format!("cannot move {} into the lake: {error}", staged.display())).into()
-                );
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && target.exists() => check(&target, part)?,
+            Err(error) => return Err(cannot_move(&staged, &error)),
         }
         crash::point("renamed");
     }
@@ -133,14 +128,19 @@ fn publish(layout: &Layout, state: &mut State, batch: i64, parts: &[Part]) -> Re
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    sync_all(&ancestors)?;
+    sync_all(disk, &ancestors)?;
     crash::point("synced");
     state.publish(batch)?;
     crash::point("published");
     if staging.exists() {
-        fs_err::remove_dir_all(&staging)?;
+        disk.remove_dir_all(&staging)?;
     }
     Ok(())
+}
+
+/// Says which file or folder could not be moved.
+pub(super) fn cannot_move(from: &Path, error: &io::Error) -> LakeError {
+    io::Error::new(error.kind(), format!("cannot move {} into the lake: {error}", from.display())).into()
 }
 
 /// Finishes or undoes what a killed run had committed, then empties staging. Returns the batches that were finished.
@@ -150,10 +150,15 @@ fn publish(layout: &Layout, state: &mut State, batch: i64, parts: &[Part]) -> Re
 pub fn recover(layout: &Layout, state: &mut State) -> Result<Vec<i64>> {
     let mut finished = Vec::new();
     for batch in state.unpublished()? {
+        if state.is_compaction(batch)? {
+            compact::publish::recover(layout, state, batch)?;
+            finished.push(batch);
+            continue;
+        }
         let parts = state.parts_of(batch)?;
-        let staging = layout.staging_of(batch);
-        let is_whole =
-            parts.iter().all(|part| staging.join(&part.path).exists() || layout.root().join(&part.path).exists());
+        let is_whole = parts
+            .iter()
+            .all(|part| layout.staged(batch, &part.path).exists() || layout.root().join(&part.path).exists());
         if is_whole {
             publish(layout, state, batch, &parts)?;
             finished.push(batch);
@@ -161,7 +166,7 @@ pub fn recover(layout: &Layout, state: &mut State) -> Result<Vec<i64>> {
             for part in &parts {
                 let target = layout.root().join(&part.path);
                 if target.exists() {
-                    fs_err::remove_file(target)?;
+                    layout.disk().remove_file(&target)?;
                 }
             }
             state.undo(batch)?;
@@ -170,9 +175,9 @@ pub fn recover(layout: &Layout, state: &mut State) -> Result<Vec<i64>> {
     for leftover in fs_err::read_dir(layout.staging())? {
         let leftover = leftover?;
         if leftover.file_type()?.is_dir() {
-            fs_err::remove_dir_all(leftover.path())?;
+            layout.disk().remove_dir_all(&leftover.path())?;
         } else {
-            fs_err::remove_file(leftover.path())?;
+            layout.disk().remove_file(&leftover.path())?;
         }
     }
     Ok(finished)
@@ -196,7 +201,7 @@ pub fn check_parts(layout: &Layout, state: &State) -> Result<()> {
 }
 
 /// Makes sure that a part in place is the one that was committed.
-fn check(path: &Path, part: &Part) -> Result<()> {
+pub(super) fn check(path: &Path, part: &Part) -> Result<()> {
     let damaged = |reason: &str| Err(LakeError::DamagedPart { path: path.to_owned(), reason: reason.to_owned() });
     let mut file = fs_err::File::open(path)?;
     if i64::try_from(file.metadata()?.len()).ok() != Some(part.bytes) {

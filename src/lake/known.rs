@@ -23,6 +23,8 @@ use crate::source::walk::Problem;
 /// Rows that the lake has of some sessions.
 #[derive(Debug, Default)]
 struct Known {
+    /// Whether rows without a session are looked for, too.
+    with_homeless: bool,
     ids: HashSet<u128>,
     /// Those that land with this wave.
     landing: HashSet<u128>,
@@ -46,7 +48,9 @@ pub fn drop_known(lake: &Lake, sources: &mut [ReadSource], context: &WaveContext
     for source in contested.iter().filter_map(|&at| sources.get(at)) {
         sessions.entry(source.provider).or_default().extend(source.sessions.keys().cloned());
     }
-    let mut known = Known::default();
+    // Rows of another lake can stand outside of any session; from sources of this machine such rows come once.
+    let with_homeless = contested.iter().any(|&at| sources.get(at).is_some_and(|source| source.host.is_some()));
+    let mut known = Known { with_homeless, ..Known::default() };
     for (provider, sessions) in &sessions {
         known.load(lake, provider, sessions)?;
     }
@@ -171,7 +175,7 @@ impl Known {
             .row_groups()
             .iter()
             .enumerate()
-            .filter(|(_, group)| may_hold(group, session_leaf, sessions))
+            .filter(|(_, group)| self.with_homeless || may_hold(group, session_leaf, sessions))
             .map(|(at, _)| at)
             .collect();
         if groups.is_empty() {
@@ -189,7 +193,11 @@ impl Known {
                 continue;
             };
             for row in 0..batch.num_rows() {
-                if !held.is_null(row) && sessions.contains(held.value(row)) {
+                if held.is_null(row) {
+                    if self.with_homeless {
+                        self.ids.insert(parse(ids.value(row)));
+                    }
+                } else if sessions.contains(held.value(row)) {
                     let id = parse(ids.value(row));
                     self.ids.insert(id);
                     if is_messages {
@@ -230,7 +238,7 @@ pub fn problem_rows(provider: &'static str, problem: &Problem, now: i64) -> Tabl
     let row = IssuesRow { kind: Some(kind.as_str()), detail: Some(&problem.reason) };
     issues.push_with_ids(event_id.as_str(), event_id.as_str(), None, 0, now, &row);
     let columns: Vec<ArrayRef> = issues.finish();
-    TableRows { provider, path, columns }
+    TableRows { provider, path, host: None, columns }
 }
 
 /// The kind of issue that a path is.

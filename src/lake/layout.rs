@@ -4,22 +4,37 @@
 //! what is unfinished lives in `.agentlake/staging`.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::disk::{Disk, RealDisk, create_lasting_dirs};
+use super::state::Part;
 use crate::model::tables::TABLES;
 
 /// Paths of one lake.
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
+    disk: Arc<dyn Disk>,
 }
 
 impl Layout {
     /// The layout of the lake at `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self::on(Arc::new(RealDisk), root)
+    }
+
+    /// The layout of the lake at `root`, whose files are changed through `disk`.
+    #[must_use]
+    pub fn on(disk: Arc<dyn Disk>, root: &Path) -> Self {
+        Self { root: root.to_owned(), disk }
+    }
+
+    /// What changes the lake's files.
+    #[must_use]
+    pub fn disk(&self) -> &dyn Disk {
+        self.disk.as_ref()
     }
 
     /// The lake's folder.
@@ -58,6 +73,20 @@ impl Layout {
         self.staging().join(format!("b{batch:06}"))
     }
 
+    /// Where the file of a compaction's part is now: in its place, or still in staging if it is about to be moved.
+    #[must_use]
+    pub fn locate(&self, part: &Part) -> PathBuf {
+        let (place, staged) = (self.root.join(&part.path), self.staging_of(part.batch).join(&part.path));
+        if !place.exists() && staged.exists() { staged } else { place }
+    }
+
+    /// Where a part of a batch stands before it is published. Names of parts differ within a batch, so staging needs no
+    /// folders per table and day, which would have to be created, synced and removed again.
+    #[must_use]
+    pub fn staged(&self, batch: i64, part: &str) -> PathBuf {
+        self.staging_of(batch).join(part.rsplit('/').next().unwrap_or(part))
+    }
+
     /// The DuckDB database for notebooks.
     #[must_use]
     pub fn database(&self) -> PathBuf {
@@ -75,8 +104,7 @@ impl Layout {
     /// # Errors
     /// The file system refuses.
     pub fn create(&self) -> io::Result<()> {
-        create_private_dirs(&self.root)?;
-        create_private_dirs(&self.staging())
+        create_lasting_dirs(self.disk(), &self.staging())
     }
 
     /// Every Parquet file in the table folders.
@@ -120,27 +148,9 @@ impl Layout {
     }
 }
 
-/// The path of a part below the lake's root (and below a batch's staging folder).
+/// The path of a part below the lake's root.
 #[must_use]
 pub fn part_path(lake_id: &str, table: &str, provider: &str, date: &str, batch: i64, number: usize) -> String {
     let lake = lake_id.get(..8).unwrap_or(lake_id);
     format!("{table}/provider={provider}/date={date}/part-{lake}-b{batch:06}-{number:04}.parquet")
-}
-
-/// Creates a folder and its parents with mode 0700; folders that exist stay as they are.
-///
-/// # Errors
-/// The file system refuses.
-pub fn create_private_dirs(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        create_private_dirs(parent)?;
-    }
-    match fs_err::create_dir(path) {
-        Ok(()) => fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o700)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
 }

@@ -5,11 +5,14 @@
 
 pub mod arrow_schema;
 pub mod commit;
+pub mod compact;
 pub mod crash;
+pub mod disk;
 pub mod known;
 pub mod layout;
 pub mod ledger;
 pub mod lock;
+pub mod merge;
 pub mod parts;
 pub mod session_rows;
 pub mod settle;
@@ -80,6 +83,40 @@ pub enum LakeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part was written by a newer version.
+    #[error("{path} has schema version {found}, and this agentlake knows {known}; update agentlake")]
+    NewerPart {
+        /// The part.
+        path: PathBuf,
+        /// Version found.
+        found: i64,
+        /// Newest version known here.
+        known: i64,
+    },
+    /// Parts merged into one are not what they were.
+    #[error(
+        "the parts of {partition} could not be merged without a difference ({what}); nothing was changed; please report it"
+    )]
+    Unequal {
+        /// Table, provider and day.
+        partition: String,
+        /// What differs.
+        what: String,
+    },
+    /// Another lake cannot be merged into this one.
+    #[error("{path} cannot be merged: {reason}")]
+    CannotMerge {
+        /// The other lake.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Usage rows of a request that the ledger of their lake does not know.
+    #[error("the ledger of the lake does not know the request {request}; run `agentlake repair` on that lake")]
+    LedgerGap {
+        /// The request.
+        request: String,
+    },
     /// A defect of agentlake itself.
     #[error("internal error: {0}; please report it")]
     Internal(&'static str),
@@ -106,7 +143,14 @@ impl Lake {
     /// # Errors
     /// Another run holds the lock, the state is missing or newer, or the file system refuses.
     pub fn open(root: &Path) -> Result<Self> {
-        let layout = Layout::new(root);
+        Self::open_at(Layout::new(root))
+    }
+
+    /// The same with a layout that changes files in its own way.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_at(layout: Layout) -> Result<Self> {
         layout.create()?;
         let lock = lock::WriterLock::take(&layout)?;
         if !layout.state_file().exists() && layout.has_parts()? {

@@ -1,18 +1,21 @@
 //! Rows of a wave as Parquet parts: one per (table, provider, day), sorted by session and time, written to staging, synced.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder};
+use arrow::array::{
+    Array, ArrayRef, AsArray as _, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array,
+};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use parquet::arrow::ArrowWriter;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::arrow_schema::{properties_of, schema_of};
-use super::layout::{Layout, create_private_dirs, part_path};
+use super::disk::{create_private_dirs, sync_all};
+use super::layout::{Layout, part_path};
 use super::state::Part;
 use super::{LakeError, Result, crash};
 use crate::model::tables::{RECORD_COLUMNS, SCHEMA_VERSION, TABLES, TableSpec};
@@ -20,8 +23,6 @@ use crate::model::time;
 
 /// Rows that are arranged at once.
 const CHUNK_ROWS: usize = 4096;
-/// How many files are synced at once: syncing waits for the disk, not for a processor.
-const SYNC_THREADS: usize = 16;
 
 /// Rows of one table read from one source.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct TableRows {
     pub provider: &'static str,
     /// The text of the `source_path` column.
     pub path: String,
+    /// The text of the `host` column, if it is not that of the batch.
+    pub host: Option<String>,
     /// [`RECORD_COLUMNS`], then the table's own.
     pub columns: Vec<ArrayRef>,
 }
@@ -54,7 +57,7 @@ struct Job<'a> {
     number: usize,
 }
 
-/// Writes the rows of all tables into the staging folder of `batch`, and syncs files and folders.
+/// Writes the rows of all tables into the staging folder of `batch`, and syncs them.
 ///
 /// # Errors
 /// The file system refuses. What was written so far stays in staging.
@@ -66,7 +69,7 @@ pub fn write(
     tables: &BTreeMap<&'static str, Vec<TableRows>>,
 ) -> Result<Vec<Part>> {
     let staging = layout.staging_of(batch);
-    create_private_dirs(&staging)?;
+    create_private_dirs(layout.disk(), &staging)?;
     let placed: Vec<(&'static TableSpec, &[TableRows], Vec<RowPlace>)> = tables
         .par_iter()
         .filter_map(|(name, sources)| {
@@ -89,11 +92,13 @@ pub fn write(
     let mut parts = jobs
         .par_iter()
         .with_max_len(1)
-        .map(|job| job.write(&staging, lake_id, batch, host))
+        .map(|job| job.write(layout, lake_id, batch, host))
         .collect::<Result<Vec<Part>>>()?;
     parts.sort_by(|left, right| left.path.cmp(&right.path));
     crash::point("written");
-    sync(&staging, &parts)?;
+    let staged: Vec<PathBuf> = parts.iter().map(|part| layout.staged(batch, &part.path)).collect();
+    sync_all(layout.disk(), &staged)?;
+    sync_all(layout.disk(), &[staging, layout.staging()])?;
     Ok(parts)
 }
 
@@ -139,15 +144,11 @@ fn places(sources: &[TableRows]) -> Vec<RowPlace> {
 }
 
 impl Job<'_> {
-    fn write(&self, staging: &Path, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
+    fn write(&self, layout: &Layout, lake_id: &str, batch: i64, host: &str) -> Result<Part> {
         let Some(first) = self.rows.first() else { return Err(LakeError::Internal("a part without rows")) };
         let date = time::day_text(first.day);
         let path = part_path(lake_id, self.table.name, first.provider, &date, batch, self.number);
-        let target = staging.join(&path);
-        if let Some(folder) = target.parent() {
-            create_private_dirs(folder)?;
-        }
-        let file = HashingFile { file: create_private_file(&target)?, hash: Xxh3Default::new(), bytes: 0 };
+        let file = HashingFile::new(layout.disk().create(&layout.staged(batch, &path))?);
         let properties = properties_of(self.table, lake_id, batch, self.rows.len(), |column| self.is_blank(column));
         let mut writer = ArrowWriter::try_new(file, schema_of(self.table), Some(properties))?;
         for rows in self.rows.chunks(CHUNK_ROWS) {
@@ -161,9 +162,11 @@ impl Job<'_> {
             date,
             batch,
             rows: i64::try_from(self.rows.len()).unwrap_or(i64::MAX),
-            bytes: file.bytes,
-            xxh3: file.hash.digest128().to_le_bytes(),
+            bytes: file.bytes(),
+            xxh3: file.xxh3(),
             schema_version: SCHEMA_VERSION,
+            first_batch: batch,
+            last_batch: batch,
         })
     }
 
@@ -190,6 +193,11 @@ impl Job<'_> {
         let column = |at: usize| -> Result<ArrayRef> {
             let arrays: Vec<&ArrayRef> =
                 used.iter().filter_map(|&source| self.sources.get(source as usize)?.columns.get(at)).collect();
+            if let Some(first) = arrays.first()
+                && arrays.iter().all(|array| array.null_count() == array.len())
+            {
+                return Ok(new_null_array(first.data_type(), rows.len()));
+            }
             if let (Some((start, len)), [only]) = (run, arrays.as_slice()) {
                 return Ok(only.slice(start, len));
             }
@@ -201,7 +209,8 @@ impl Job<'_> {
             columns.push(column(at)?);
         }
         columns.push(Arc::new(Int64Array::from_value(batch, rows.len())));
-        columns.push(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(host, rows.len()))));
+        let host_of = |place: &RowPlace| self.sources.get(place.source as usize)?.host.as_deref();
+        columns.push(Arc::new(StringArray::from_iter_values(rows.iter().map(|place| host_of(place).unwrap_or(host)))));
         let mut paths = StringBuilder::new();
         for place in rows {
             paths.append_option(self.sources.get(place.source as usize).map(|source| source.path.as_str()));
@@ -221,16 +230,28 @@ fn contiguous(rows: &[RowPlace]) -> Option<(usize, usize)> {
     neighbours.then_some((first.row as usize, rows.len()))
 }
 
-fn create_private_file(path: &Path) -> io::Result<fs_err::File> {
-    use fs_err::os::unix::fs::OpenOptionsExt as _;
-    fs_err::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 /// A file that hashes what is written to it.
-struct HashingFile {
-    file: fs_err::File,
+pub(super) struct HashingFile {
+    file: Box<dyn Write + Send>,
     hash: Xxh3Default,
     bytes: i64,
+}
+
+impl HashingFile {
+    /// Hashes what goes into `file` from here on.
+    pub(super) fn new(file: Box<dyn Write + Send>) -> Self {
+        Self { file, hash: Xxh3Default::new(), bytes: 0 }
+    }
+
+    /// Bytes written.
+    pub(super) fn bytes(&self) -> i64 {
+        self.bytes
+    }
+
+    /// xxh3-128 of what was written, little-endian.
+    pub(super) fn xxh3(&self) -> [u8; 16] {
+        self.hash.digest128().to_le_bytes()
+    }
 }
 
 impl Write for HashingFile {
@@ -243,34 +264,4 @@ impl Write for HashingFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-/// Syncs the parts side by side, then each folder below staging.
-fn sync(staging: &Path, parts: &[Part]) -> Result<()> {
-    let files: Vec<PathBuf> = parts.iter().map(|part| staging.join(&part.path)).collect();
-    sync_all(&files)?;
-    let mut folders = BTreeSet::new();
-    for file in &files {
-        folders.extend(file.ancestors().skip(1).take_while(|folder| folder.starts_with(staging)).map(Path::to_owned));
-    }
-    folders.extend(staging.parent().map(Path::to_owned));
-    sync_all(&folders.into_iter().collect::<Vec<_>>())
-}
-
-/// Makes files or folders durable, many at once.
-///
-/// # Errors
-/// One of them cannot be synced; then nothing that depends on it may be committed.
-pub fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    let share = paths.len().div_ceil(SYNC_THREADS).max(1);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = paths
-            .chunks(share)
-            .map(|paths| scope.spawn(|| paths.iter().try_for_each(|path| fs_err::File::open(path)?.sync_all())))
-            .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a sync ended early"))))
-    })?;
-    Ok(())
 }

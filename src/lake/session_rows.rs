@@ -9,6 +9,9 @@ use crate::model::identity::id_of;
 use crate::model::tables::{SESSIONS, SessionsColumns, SessionsRow};
 use crate::source::json::write_string;
 
+/// In the place of a source: the session has rows of another lake.
+pub const NO_SOURCE: i64 = 0;
+
 /// Session rows of a wave.
 #[derive(Debug, Default)]
 pub struct SessionRows {
@@ -25,7 +28,7 @@ pub struct ChangedSession {
     pub provider: &'static str,
     /// Its durable id.
     pub session_id: String,
-    /// The source that it was first read from, if that was in an earlier run.
+    /// The source that it was first read from, if that was in an earlier run; [`NO_SOURCE`] if not from that one alone.
     pub owner: Option<i64>,
     /// The source of the wave that it stands in.
     pub source: usize,
@@ -53,10 +56,14 @@ pub fn of_wave(state: &State, sources: &[ReadSource]) -> Result<SessionRows> {
             facts.absorb(facts_here.clone());
         }
         let Some(&source) = holders.first() else { continue };
-        if before.as_ref() == Some(&facts) {
+        // Rows that another lake has read are no longer the owner's alone: whoever reads the session next looks for them.
+        let is_shared = holders.iter().filter_map(|&at| sources.get(at)).any(|source| source.host.is_some());
+        let is_known = before.as_ref() == Some(&facts);
+        if is_known && (!is_shared || owner == Some(NO_SOURCE)) {
             continue;
         }
-        if let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
+        let owner = if is_shared { Some(NO_SOURCE) } else { owner };
+        if !is_known && let (Some(columns), Some(read)) = (result.rows.get_mut(source), sources.get(source)) {
             push(columns, read, session_id, &facts);
         }
         result.changed.push(ChangedSession { provider, session_id: session_id.to_owned(), owner, source, facts });

@@ -39,6 +39,8 @@ pub struct ReadSource {
     pub was_rewritten: bool,
     /// Whether this was the last slice of such a reading, and the first was in this run too.
     pub reread_ends: bool,
+    /// The machine that it was read on, if it comes from another lake. Then the state keeps no checkpoint of it.
+    pub host: Option<String>,
     /// Columns of `messages`, `tool_calls`, `tool_results` and `issues`; empty where there are no rows.
     pub tables: BTreeMap<&'static str, Vec<ArrayRef>>,
     /// Usage claims.
@@ -87,6 +89,7 @@ impl ReadSource {
             checkpoint,
             was_rewritten: false,
             reread_ends: false,
+            host: None,
             tables,
             claims: std::mem::take(&mut rows.claims),
             claim_rows,
@@ -132,13 +135,19 @@ pub struct WaveSummary {
 /// it, the next run finishes the batch.
 pub fn commit_wave(lake: &mut Lake, mut sources: Vec<ReadSource>, context: &WaveContext) -> Result<WaveSummary> {
     let batch = lake.state.next_batch()?;
-    known::drop_known(lake, &mut sources, context)?;
-    let settled = settle::settle(&sources, &lake.state)?;
-    let sessions = session_rows::of_wave(&lake.state, &sources)?;
+    let (settled, sessions) = lake.state.snapshot(|state| {
+        // A source read in slices may have got its row with the wave before, after this slice was planned.
+        for source in sources.iter_mut().filter(|source| source.id.is_none() && source.host.is_none()) {
+            source.id = state.source_id(source.provider, &source.path)?;
+        }
+        known::drop_known(lake, &mut sources, context)?;
+        Ok((settle::settle(&sources, state)?, session_rows::of_wave(state, &sources)?))
+    })?;
 
     let mut tables: BTreeMap<&'static str, Vec<TableRows>> = BTreeMap::new();
     let mut place = |table: &TableSpec, source: &ReadSource, columns: Vec<ArrayRef>| {
-        let rows = TableRows { provider: source.provider, path: source.path.display().to_string(), columns };
+        let (path, host) = (source.path.display().to_string(), source.host.clone());
+        let rows = TableRows { provider: source.provider, path, host, columns };
         tables.entry(table.name).or_default().push(rows);
     };
     for (source, mut settled) in sources.iter_mut().zip(settled.rows) {

@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array as _, ArrayRef, BooleanArray, BooleanBuilder, Decimal128Array, Decimal128Builder, Int64Array, Int64Builder,
-    ListBuilder, StringArray, StringBuilder, TimestampMicrosecondArray, TimestampMicrosecondBuilder,
+    ListBuilder, StringArray, StringBuilder, TimestampMicrosecondArray, TimestampMicrosecondBuilder, new_null_array,
 };
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
 /// Digits of a money column: DECIMAL(38,12), so a pico-dollar is exact.
 pub const MONEY_PRECISION: u8 = 38;
+/// Room that a column begins with.
+const FEW_ROWS: usize = 32;
+
 /// Decimal places of a money column.
 pub const MONEY_SCALE: i8 = 12;
 
@@ -63,16 +66,59 @@ impl ColumnKind {
 
 /// Ties a column kind to the Rust value that a row holds and the Arrow builder that takes it.
 pub trait Kind {
-    /// What a row struct holds; `None` is NULL.
-    type Value<'a>: Copy + Default;
+    /// What is in a row.
+    type Value<'a>: Copy;
     /// The Arrow builder of the column.
-    type Builder: Default;
+    type Builder: std::fmt::Debug;
     /// The kind, for schemas.
     const KIND: ColumnKind;
+    /// A builder with room for a few values; most sources are small, and there are many columns.
+    fn builder() -> Self::Builder;
     /// Appends one value.
     fn push(builder: &mut Self::Builder, value: Self::Value<'_>);
+    /// Appends NULLs.
+    fn push_nulls(builder: &mut Self::Builder, count: usize);
     /// Takes what was appended and leaves the builder empty.
     fn finish(builder: &mut Self::Builder) -> ArrayRef;
+}
+
+/// One column while rows are appended. It has no builder before its first value: a provider leaves many columns empty.
+#[derive(Debug)]
+pub struct Column<K: Kind> {
+    /// NULLs before the first value.
+    leading_nulls: usize,
+    builder: Option<K::Builder>,
+}
+
+impl<K: Kind> Default for Column<K> {
+    fn default() -> Self {
+        Self { leading_nulls: 0, builder: None }
+    }
+}
+
+impl<K: Kind> Column<K> {
+    /// Appends a value; `None` is NULL.
+    pub fn push(&mut self, value: Option<K::Value<'_>>) {
+        match (value, &mut self.builder) {
+            (Some(value), Some(builder)) => K::push(builder, value),
+            (None, Some(builder)) => K::push_nulls(builder, 1),
+            (None, None) => self.leading_nulls += 1,
+            (Some(value), None) => {
+                let mut builder = K::builder();
+                K::push_nulls(&mut builder, std::mem::take(&mut self.leading_nulls));
+                K::push(&mut builder, value);
+                self.builder = Some(builder);
+            }
+        }
+    }
+
+    /// Takes what was appended and leaves the column empty.
+    pub fn finish(&mut self) -> ArrayRef {
+        match self.builder.take() {
+            Some(mut builder) => K::finish(&mut builder),
+            None => new_null_array(&K::KIND.data_type(), std::mem::take(&mut self.leading_nulls)),
+        }
+    }
 }
 
 /// A kind whose finished columns can be read again.
@@ -81,8 +127,8 @@ pub trait ReadableKind: Kind {
     type Array: Clone + std::fmt::Debug;
     /// The typed array, if the column is of this kind.
     fn read(column: &ArrayRef) -> Option<Self::Array>;
-    /// One value; a row beyond the end panics, as in Arrow.
-    fn value(array: &Self::Array, row: usize) -> Self::Value<'_>;
+    /// One value, `None` for NULL; a row beyond the end panics, as in Arrow.
+    fn value(array: &Self::Array, row: usize) -> Option<Self::Value<'_>>;
 }
 
 /// VARCHAR.
@@ -105,11 +151,17 @@ pub struct Money;
 pub struct TextList;
 
 impl Kind for Text {
-    type Value<'a> = Option<&'a str>;
+    type Value<'a> = &'a str;
     type Builder = StringBuilder;
     const KIND: ColumnKind = ColumnKind::Text;
-    fn push(builder: &mut StringBuilder, value: Option<&str>) {
-        builder.append_option(value);
+    fn builder() -> StringBuilder {
+        StringBuilder::with_capacity(FEW_ROWS, FEW_ROWS * 16)
+    }
+    fn push(builder: &mut StringBuilder, value: &str) {
+        builder.append_value(value);
+    }
+    fn push_nulls(builder: &mut StringBuilder, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut StringBuilder) -> ArrayRef {
         Arc::new(builder.finish())
@@ -117,11 +169,17 @@ impl Kind for Text {
 }
 
 impl Kind for Integer {
-    type Value<'a> = Option<i64>;
+    type Value<'a> = i64;
     type Builder = Int64Builder;
     const KIND: ColumnKind = ColumnKind::Integer;
-    fn push(builder: &mut Int64Builder, value: Option<i64>) {
-        builder.append_option(value);
+    fn builder() -> Int64Builder {
+        Int64Builder::with_capacity(FEW_ROWS)
+    }
+    fn push(builder: &mut Int64Builder, value: i64) {
+        builder.append_value(value);
+    }
+    fn push_nulls(builder: &mut Int64Builder, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut Int64Builder) -> ArrayRef {
         Arc::new(builder.finish())
@@ -129,11 +187,17 @@ impl Kind for Integer {
 }
 
 impl Kind for Flag {
-    type Value<'a> = Option<bool>;
+    type Value<'a> = bool;
     type Builder = BooleanBuilder;
     const KIND: ColumnKind = ColumnKind::Flag;
-    fn push(builder: &mut BooleanBuilder, value: Option<bool>) {
-        builder.append_option(value);
+    fn builder() -> BooleanBuilder {
+        BooleanBuilder::with_capacity(FEW_ROWS)
+    }
+    fn push(builder: &mut BooleanBuilder, value: bool) {
+        builder.append_value(value);
+    }
+    fn push_nulls(builder: &mut BooleanBuilder, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut BooleanBuilder) -> ArrayRef {
         Arc::new(builder.finish())
@@ -141,11 +205,17 @@ impl Kind for Flag {
 }
 
 impl Kind for Time {
-    type Value<'a> = Option<i64>;
+    type Value<'a> = i64;
     type Builder = TimestampMicrosecondBuilder;
     const KIND: ColumnKind = ColumnKind::Time;
-    fn push(builder: &mut TimestampMicrosecondBuilder, value: Option<i64>) {
-        builder.append_option(value);
+    fn builder() -> TimestampMicrosecondBuilder {
+        TimestampMicrosecondBuilder::with_capacity(FEW_ROWS)
+    }
+    fn push(builder: &mut TimestampMicrosecondBuilder, value: i64) {
+        builder.append_value(value);
+    }
+    fn push_nulls(builder: &mut TimestampMicrosecondBuilder, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut TimestampMicrosecondBuilder) -> ArrayRef {
         Arc::new(builder.finish().with_timezone("UTC"))
@@ -153,11 +223,17 @@ impl Kind for Time {
 }
 
 impl Kind for Money {
-    type Value<'a> = Option<i128>;
+    type Value<'a> = i128;
     type Builder = Decimal128Builder;
     const KIND: ColumnKind = ColumnKind::Money;
-    fn push(builder: &mut Decimal128Builder, value: Option<i128>) {
-        builder.append_option(value);
+    fn builder() -> Decimal128Builder {
+        Decimal128Builder::with_capacity(FEW_ROWS)
+    }
+    fn push(builder: &mut Decimal128Builder, value: i128) {
+        builder.append_value(value);
+    }
+    fn push_nulls(builder: &mut Decimal128Builder, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut Decimal128Builder) -> ArrayRef {
         let array = builder.finish().with_data_type(ColumnKind::Money.data_type());
@@ -166,19 +242,20 @@ impl Kind for Money {
 }
 
 impl Kind for TextList {
-    type Value<'a> = Option<&'a [&'a str]>;
+    type Value<'a> = &'a [&'a str];
     type Builder = ListBuilder<StringBuilder>;
     const KIND: ColumnKind = ColumnKind::TextList;
-    fn push(builder: &mut ListBuilder<StringBuilder>, value: Option<&[&str]>) {
-        match value {
-            Some(texts) => {
-                for text in texts {
-                    builder.values().append_value(text);
-                }
-                builder.append(true);
-            }
-            None => builder.append(false),
+    fn builder() -> ListBuilder<StringBuilder> {
+        ListBuilder::with_capacity(StringBuilder::with_capacity(FEW_ROWS, FEW_ROWS * 16), FEW_ROWS)
+    }
+    fn push(builder: &mut ListBuilder<StringBuilder>, value: &[&str]) {
+        for text in value {
+            builder.values().append_value(text);
         }
+        builder.append(true);
+    }
+    fn push_nulls(builder: &mut ListBuilder<StringBuilder>, count: usize) {
+        builder.append_nulls(count);
     }
     fn finish(builder: &mut ListBuilder<StringBuilder>) -> ArrayRef {
         Arc::new(builder.finish())
@@ -190,7 +267,7 @@ impl ReadableKind for Text {
     fn read(column: &ArrayRef) -> Option<StringArray> {
         column.as_any().downcast_ref().cloned()
     }
-    fn value(array: &StringArray, row: usize) -> Self::Value<'_> {
+    fn value(array: &StringArray, row: usize) -> Option<Self::Value<'_>> {
         array.is_valid(row).then(|| array.value(row))
     }
 }
@@ -200,7 +277,7 @@ impl ReadableKind for Integer {
     fn read(column: &ArrayRef) -> Option<Int64Array> {
         column.as_any().downcast_ref().cloned()
     }
-    fn value(array: &Int64Array, row: usize) -> Self::Value<'_> {
+    fn value(array: &Int64Array, row: usize) -> Option<Self::Value<'_>> {
         array.is_valid(row).then(|| array.value(row))
     }
 }
@@ -210,7 +287,7 @@ impl ReadableKind for Flag {
     fn read(column: &ArrayRef) -> Option<BooleanArray> {
         column.as_any().downcast_ref().cloned()
     }
-    fn value(array: &BooleanArray, row: usize) -> Self::Value<'_> {
+    fn value(array: &BooleanArray, row: usize) -> Option<Self::Value<'_>> {
         array.is_valid(row).then(|| array.value(row))
     }
 }
@@ -220,7 +297,7 @@ impl ReadableKind for Time {
     fn read(column: &ArrayRef) -> Option<TimestampMicrosecondArray> {
         column.as_any().downcast_ref().cloned()
     }
-    fn value(array: &TimestampMicrosecondArray, row: usize) -> Self::Value<'_> {
+    fn value(array: &TimestampMicrosecondArray, row: usize) -> Option<Self::Value<'_>> {
         array.is_valid(row).then(|| array.value(row))
     }
 }
@@ -230,7 +307,7 @@ impl ReadableKind for Money {
     fn read(column: &ArrayRef) -> Option<Decimal128Array> {
         column.as_any().downcast_ref().cloned()
     }
-    fn value(array: &Decimal128Array, row: usize) -> Self::Value<'_> {
+    fn value(array: &Decimal128Array, row: usize) -> Option<Self::Value<'_>> {
         array.is_valid(row).then(|| array.value(row))
     }
 }

@@ -3,9 +3,9 @@
 //! Columns are only added, nullable, at the end; [`SCHEMA_VERSION`] grows with each addition. Units are in the column's
 //! text: tokens are counts, times are UTC, money is in the unit that its neighbour column names.
 
-use arrow::array::{ArrayRef, StringArray, StringBuilder};
+use arrow::array::{ArrayRef, StringArray};
 
-use super::columns::{ColumnKind, Flag, Integer, Kind, Money, ReadableKind, Text, TextList, Time};
+use super::columns::{Column, ColumnKind, Flag, Integer, Kind, Money, ReadableKind, Text, TextList, Time};
 use super::identity::Record;
 
 /// Version of the schema below, written into every part.
@@ -84,33 +84,33 @@ pub trait TableColumns: Default {
 /// Builders of [`RECORD_COLUMNS`].
 #[derive(Debug, Default)]
 pub struct RecordColumns {
-    event_id: StringBuilder,
-    record_key: StringBuilder,
-    session_id: StringBuilder,
-    seq: <Integer as Kind>::Builder,
-    ts: <Time as Kind>::Builder,
+    event_id: Column<Text>,
+    record_key: Column<Text>,
+    session_id: Column<Text>,
+    seq: Column<Integer>,
+    ts: Column<Time>,
     rows: usize,
 }
 
 impl RecordColumns {
     /// Appends the common columns of one row.
     pub fn push(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64) {
-        self.event_id.append_value(event_id);
-        self.record_key.append_value(record_key);
-        self.session_id.append_option(session_id);
-        self.seq.append_value(seq);
-        self.ts.append_value(ts);
+        self.event_id.push(Some(event_id));
+        self.record_key.push(Some(record_key));
+        self.session_id.push(session_id);
+        self.seq.push(Some(seq));
+        self.ts.push(Some(ts));
         self.rows += 1;
     }
 
     fn finish(&mut self) -> Vec<ArrayRef> {
         self.rows = 0;
         vec![
-            Text::finish(&mut self.event_id),
-            Text::finish(&mut self.record_key),
-            Text::finish(&mut self.session_id),
-            Integer::finish(&mut self.seq),
-            Time::finish(&mut self.ts),
+            self.event_id.finish(),
+            self.record_key.finish(),
+            self.session_id.finish(),
+            self.seq.finish(),
+            self.ts.finish(),
         ]
     }
 }
@@ -132,14 +132,14 @@ macro_rules! table {
         #[doc = concat!("One row of `", $name, "` beside the common columns; `None` is NULL.")]
         #[derive(Debug, Clone, Copy, Default)]
         pub struct $row<'a> {
-            $( #[doc = $column_meaning] pub $column: <$kind as Kind>::Value<'a>, )+
+            $( #[doc = $column_meaning] pub $column: Option<<$kind as Kind>::Value<'a>>, )+
         }
 
         #[doc = concat!("Arrow builders of `", $name, "`.")]
         #[derive(Debug, Default)]
         pub struct $columns {
             common: RecordColumns,
-            $( $column: <$kind as Kind>::Builder, )+
+            $( $column: Column<$kind>, )+
         }
 
         impl $columns {
@@ -153,7 +153,7 @@ macro_rules! table {
             /// Appends a row whose ids are made elsewhere.
             pub fn push_with_ids(&mut self, event_id: &str, record_key: &str, session_id: Option<&str>, seq: i64, ts: i64, row: &$row<'_>) {
                 self.common.push(event_id, record_key, session_id, seq, ts);
-                $( <$kind as Kind>::push(&mut self.$column, row.$column); )+
+                $( self.$column.push(row.$column); )+
             }
         }
 
@@ -163,7 +163,7 @@ macro_rules! table {
             }
             fn finish(&mut self) -> Vec<ArrayRef> {
                 let mut columns = self.common.finish();
-                $( columns.push(<$kind as Kind>::finish(&mut self.$column)); )+
+                $( columns.push(self.$column.finish()); )+
                 columns
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::model::Counters;
 
-use super::names::{self, Canonical};
+use super::names::{self, Canonical, Scope};
 use super::{ModelUse, PriceTable, ProviderPricer, RawTokens};
 
 /// Efforts and the thinking switch, as tools append them to a name.
@@ -17,8 +17,9 @@ impl ProviderPricer for Anthropic {
         "anthropic"
     }
 
-    fn canonicalize(&self, table: &PriceTable, model_id: &str) -> Vec<Canonical> {
-        names::lookup(table, self.vendor(), model_id, names::Endings { efforts: EFFORTS, fast: &["fast-mode", "fast"] })
+    fn canonicalize(&self, table: &PriceTable, provider: &str, model_id: &str) -> Vec<Canonical> {
+        let endings = names::Endings { efforts: EFFORTS, modes: &[("fast-mode", "fast"), ("fast", "fast")] };
+        names::lookup(table, Scope { vendor: Some(self.vendor()), provider }, model_id, endings)
     }
 
     /// The recorded speed decides over a `-fast` name: Opus 4.6 served such requests at standard speed and price after
@@ -38,7 +39,7 @@ impl ProviderPricer for Anthropic {
 
     fn normalize_tokens(&self, raw: &RawTokens) -> Counters {
         let cache_write_5m = match (raw.cache_write, raw.cache_write_1h) {
-            (Some(all), Some(hour)) => Some((all - hour).max(0)),
+            (Some(all), Some(hour)) => Some(all.saturating_sub(hour).max(0)),
             (all, _) => all,
         };
         Counters {

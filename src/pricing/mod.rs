@@ -11,21 +11,35 @@
 //! 272,000-token rule "for the full session", taxes, credits, committed-use discounts and free tiers. Totals are what the
 //! vendor's API would have charged; most people pay a subscription.
 
+mod aliases;
 mod anthropic;
+mod cell;
+mod compatible;
+mod data_files;
 mod google;
 mod names;
-mod openai;
+mod prefixes;
+pub mod price_lists;
+mod resolve;
+mod schedules;
 mod table;
+mod toml_entries;
+mod user_prices;
 
 use thiserror::Error;
 
 use crate::model::Counters;
 
+pub use aliases::{Alias, Billing, Target};
 pub use anthropic::Anthropic;
+pub use cell::{API, Cell, NO_PROMPT, OPEN_FROM, OPEN_TO, Rate, STANDARD, rate_text};
+pub use compatible::Compatible;
 pub use google::Google;
 pub use names::{Canonical, MatchKind};
-pub use openai::OpenAi;
-pub use table::{API, Alias, Cell, NO_PROMPT, OPEN_FROM, OPEN_TO, PriceTable, Rate};
+pub use resolve::{Request, cost_of, nearest, pricer_for, resolve};
+pub use schedules::{Holidays, Schedule};
+pub use table::{Basis, DataFiles, PriceTable};
+pub use user_prices::UserPrices;
 
 /// What is wrong with a price table.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -41,6 +55,16 @@ pub enum PricingError {
         /// What is wrong, to follow "line 7 of prices.csv".
         problem: String,
     },
+    /// A line of a user's file that cannot be read.
+    #[error("line {line} of {file}: {problem}")]
+    File {
+        /// The file.
+        file: String,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong, in a sentence.
+        problem: String,
+    },
     /// Cells that overlap or leave a gap, so that a request could have two prices or none.
     #[error("prices of {cell} do not continue at {expected} ({axis}): cells must neither overlap nor leave a gap")]
     NotAPartition {
@@ -50,12 +74,6 @@ pub enum PricingError {
         axis: &'static str,
         /// Where the next cell should begin.
         expected: String,
-    },
-    /// A rate below zero.
-    #[error("{cell} has a negative rate")]
-    Negative {
-        /// The cell.
-        cell: String,
     },
     /// An alias of something without a price.
     #[error("alias {name} points to {price_key}, which has no price")]
@@ -95,11 +113,13 @@ pub struct ModelPrice {
     pub model_use: ModelUse,
     /// `vendor/model`; `None` if no price is known or none is due.
     pub price_key: Option<String>,
+    /// How it is billed; [`Billing::Metered`] where nothing is known either.
+    pub billing: Billing,
     /// How the vendor was reached.
     pub channel: String,
     /// `standard`, `fast` …; a tier that is not known stands as recorded, and no cell has it.
     pub mode: String,
-    /// How the name was matched, e.g. `exact` or `prefix+date`; `not_billable`, `unknown`.
+    /// How the name was matched, e.g. `exact` or `prefix+date`; `not_billable`, `local`, `fallback`, `unknown`.
     pub match_kind: String,
     /// First instant that this holds for, microseconds since the epoch.
     pub valid_from: i64,
@@ -112,8 +132,9 @@ pub trait ProviderPricer: Sync {
     /// The vendor whose names this pricer knows: the part of a price key before the slash.
     fn vendor(&self) -> &'static str;
 
-    /// What a model id means over time, most often one answer for all of time. Empty: not known.
-    fn canonicalize(&self, table: &PriceTable, model_id: &str) -> Vec<Canonical>;
+    /// What a model id, recorded by the tool `provider`, means over time: most often one answer for all of time. Empty: not
+    /// known.
+    fn canonicalize(&self, table: &PriceTable, provider: &str, model_id: &str) -> Vec<Canonical>;
 
     /// The price mode of a response, given what was recorded and what the name said.
     fn mode(&self, model_use: &ModelUse, named: Option<&str>) -> String;
@@ -122,8 +143,20 @@ pub trait ProviderPricer: Sync {
     fn normalize_tokens(&self, raw: &RawTokens) -> Counters;
 
     /// The prices at an instant: one cell, or one per band of prompt sizes.
-    fn rates_for<'a>(&self, table: &'a PriceTable, canonical: &'a Canonical, mode: &'a str, at: i64) -> Vec<&'a Cell> {
-        table.rates_for(&canonical.price_key, &canonical.channel, mode, at).collect()
+    ///
+    /// # Errors
+    /// A line of the price table cannot be read.
+    fn rates_for(
+        &self,
+        table: &PriceTable,
+        canonical: &Canonical,
+        mode: &str,
+        at: i64,
+    ) -> Result<Vec<Cell>, PricingError> {
+        match &canonical.price_key {
+            Some(key) => table.rates_for(key, &canonical.channel, mode, at),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Whether counters belong to single requests. If not, only session totals can be priced.
@@ -149,78 +182,7 @@ pub struct RawTokens {
     pub reasoning: Option<i64>,
 }
 
-static PRICERS: [&dyn ProviderPricer; 3] = [&Anthropic, &OpenAi, &Google];
-
-/// The pricer of a use: by the recorded vendor, else by the family that the name belongs to.
-#[must_use]
-pub fn pricer_for(model_use: &ModelUse) -> Option<&'static dyn ProviderPricer> {
-    let vendor = match model_use.vendor.as_str() {
-        "" => names::family(&model_use.model)?,
-        vendor => vendor,
-    };
-    PRICERS.into_iter().find(|pricer| pricer.vendor() == vendor)
-}
-
-/// What a use is priced as: rows that do not overlap in time. A span that no alias covers has a row without price key.
-#[must_use]
-pub fn resolve(table: &PriceTable, model_use: &ModelUse) -> Vec<ModelPrice> {
-    let row = |price_key, channel: &str, mode: &str, match_kind: String, valid_from, valid_to| ModelPrice {
-        model_use: model_use.clone(),
-        price_key,
-        channel: channel.to_owned(),
-        mode: mode.to_owned(),
-        match_kind,
-        valid_from,
-        valid_to,
-    };
-    let nothing = |kind: MatchKind, from, to| row(None, API, "standard", kind.to_string(), from, to);
-    if names::is_not_billable(&model_use.model) {
-        return vec![nothing(MatchKind::NOT_BILLABLE, OPEN_FROM, OPEN_TO)];
-    }
-    let Some(pricer) = pricer_for(model_use) else {
-        return vec![nothing(MatchKind::UNKNOWN, OPEN_FROM, OPEN_TO)];
-    };
-    let mut found = pricer.canonicalize(table, &model_use.model);
-    found.sort_by_key(|canonical| canonical.valid_from);
-    let mut rows = Vec::new();
-    let mut reached = OPEN_FROM;
-    for canonical in found {
-        if canonical.valid_from > reached {
-            rows.push(nothing(MatchKind::UNKNOWN, reached, canonical.valid_from));
-        }
-        reached = canonical.valid_to;
-        let mode = pricer.mode(model_use, canonical.mode.as_deref());
-        let Canonical { price_key, channel, match_kind, valid_from, valid_to, .. } = canonical;
-        rows.push(row(Some(price_key), &channel, &mode, match_kind.to_string(), valid_from, valid_to));
-    }
-    if reached < OPEN_TO {
-        rows.push(nothing(MatchKind::UNKNOWN, reached, OPEN_TO));
-    }
-    rows
-}
-
-/// Cost of one request in pico-dollars, for summaries that must not need a database; `None` if it has no price.
-///
-/// `at` is in microseconds since the epoch. `prompt` is the whole prompt in tokens; where it is not recorded, that of
-/// `counters` is taken.
-#[must_use]
-pub fn cost_of(
-    table: &PriceTable,
-    model_use: &ModelUse,
-    geo: Option<&str>,
-    at: i64,
-    prompt: Option<i64>,
-    counters: &Counters,
-) -> Option<i128> {
-    let price = resolve(table, model_use).into_iter().find(|row| row.valid_from <= at && at < row.valid_to)?;
-    if price.match_kind == MatchKind::NOT_BILLABLE.to_string() {
-        return Some(0);
-    }
-    let prompt = prompt.or_else(|| counters.context()).unwrap_or(0);
-    let key = price.price_key?;
-    let cell = table.rates_for(&key, &price.channel, &price.mode, at).find(|cell| cell.holds(at, prompt))?;
-    Some(cell.cost(counters, geo == Some("us")))
-}
-
+#[cfg(test)]
+pub(crate) mod golden;
 #[cfg(test)]
 mod tests;

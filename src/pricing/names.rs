@@ -1,14 +1,18 @@
 //! From a model id as recorded to a price key, step by step, and never by likeness.
 //!
 //! Order: exact, alias of that time, lower case, separators (`.` as `-`), prefix of vendor or router, one decoration
-//! (`[1m]`), effort, date. After each step the rest must be a name of the table, whole: a substring or prefix match would
-//! price a new model as an old one, which is worse than no price. Every step taken is recorded in the [`MatchKind`].
+//! (`[1m]`), effort or mode, date. After each step the rest must be a name of the table, whole: a substring or prefix match
+//! would price a new model as an old one, which is worse than no price. Every step taken is recorded in the [`MatchKind`].
+//! Left to others: what stands before a name ([`super::prefixes`]).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{API, Alias, OPEN_FROM, OPEN_TO, PriceTable};
+use super::PriceTable;
+use super::aliases::{Alias, Billing, Target};
+use super::cell::{API, OPEN_FROM, OPEN_TO};
+use super::prefixes::Unprefixed;
+use super::table::fold;
 
 /// How a name was matched: `exact`, or the steps it took joined by `+`, e.g. `prefix+date`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,10 @@ impl MatchKind {
     pub const UNKNOWN: Self = Self(Cow::Borrowed("unknown"));
     /// The tool wrote the record itself: no model was called.
     pub const NOT_BILLABLE: Self = Self(Cow::Borrowed("not_billable"));
+    /// The name is one of a model that runs on the user's own machine.
+    pub const LOCAL: Self = Self(Cow::Borrowed("local"));
+    /// Nothing is known of the name, and the tool's rule says what to take instead.
+    pub const FALLBACK: Self = Self(Cow::Borrowed("fallback"));
 
     fn of(steps: &[&str]) -> Self {
         if steps.is_empty() { Self(Cow::Borrowed("exact")) } else { Self(Cow::Owned(steps.join("+"))) }
@@ -34,14 +42,18 @@ impl fmt::Display for MatchKind {
 /// What a model id means for a span of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Canonical {
-    /// `vendor/model`.
-    pub price_key: String,
+    /// `vendor/model`; `None` where nothing is billed by the token.
+    pub price_key: Option<String>,
+    /// How it is billed.
+    pub billing: Billing,
     /// How the vendor was reached, as far as the id says.
     pub channel: String,
     /// Mode that the id names (`-fast`).
     pub mode: Option<String>,
     /// How it was found.
     pub match_kind: MatchKind,
+    /// Whether it was found by a user's own alias.
+    pub of_user: bool,
     /// First instant that it means this, microseconds since the epoch.
     pub valid_from: i64,
     /// First instant that it no longer does.
@@ -49,61 +61,21 @@ pub struct Canonical {
 }
 
 /// Which endings of a vendor's names are no part of the model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Endings {
     /// Efforts. `-max` is one for Claude, but part of a name in `gpt-5.1-codex-max`.
     pub efforts: &'static [&'static str],
-    /// Endings that name the fast mode. For some vendors `-fast` is another model.
-    pub fast: &'static [&'static str],
+    /// Endings that name a mode, and which. For some vendors `-fast` is another model.
+    pub modes: &'static [(&'static str, &'static str)],
 }
 
-/// Gateways that put their name before the vendor's, and the channel that they mean.
-const ROUTERS: [(&str, &str); 6] = [
-    ("openrouter/", API),
-    ("litellm/", API),
-    ("models/", API),
-    ("bedrock/", "bedrock"),
-    ("vertex_ai/", "vertex"),
-    ("azure/", "azure"),
-];
-
-/// Vendor prefixes as they are written in front of a model.
-const VENDORS: [(&str, &str); 6] = [
-    ("anthropic/", "anthropic"),
-    ("anthropic--", "anthropic"),
-    ("anthropic.", "anthropic"),
-    ("openai/", "openai"),
-    ("google/", "google"),
-    ("gemini/", "google"),
-];
-
-/// Regions before `anthropic.` in ids of Amazon Bedrock, and the channel whose price they pay.
-const REGIONS: [(&str, &str); 6] = [
-    ("global.", "bedrock-global"),
-    ("us.", "bedrock-regional"),
-    ("eu.", "bedrock-regional"),
-    ("apac.", "bedrock-regional"),
-    ("au.", "bedrock-regional"),
-    ("jp.", "bedrock-regional"),
-];
-
-/// The vendor whose pricer is to be asked about a name whose vendor was not recorded.
-pub fn family(model_id: &str) -> Option<&'static str> {
-    let lower = model_id.to_ascii_lowercase();
-    let unrouted = Unprefixed::of(&lower);
-    if let Some(vendor) = unrouted.vendor {
-        return Some(vendor);
-    }
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| unrouted.name.starts_with(prefix));
-    if begins(&["claude"]) {
-        Some("anthropic")
-    } else if begins(&["gpt-", "codex-", "o1", "o3", "o4"]) {
-        Some("openai")
-    } else if begins(&["gemini"]) {
-        Some("google")
-    } else {
-        None
-    }
+/// Whose names a search may find.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// The vendor; without one only aliases and keys of a user's own are found.
+    pub vendor: Option<&'a str>,
+    /// The tool that recorded the name: an alias may be for one only.
+    pub provider: &'a str,
 }
 
 /// Whether a record names no model because none was called: Claude Code writes its own notes as `<synthetic>`.
@@ -111,9 +83,24 @@ pub fn is_not_billable(model_id: &str) -> bool {
     model_id == "<synthetic>"
 }
 
-/// What a model id means, among the names of one vendor. Empty: not known, or not this vendor's.
-pub fn lookup(table: &PriceTable, vendor: &str, model_id: &str, endings: Endings) -> Vec<Canonical> {
-    let mut search = Search { table, vendor, steps: Vec::new(), channel: API, mode: None, folded: false };
+/// Whether an id is one of a model on the user's own machine: a weights file, a local server's prefix, or Ollama's
+/// `name:size`.
+pub fn is_local(model_id: &str) -> bool {
+    const SERVERS: [&str; 6] = ["ollama/", "ollama_chat/", "lmstudio/", "lm_studio/", "llamacpp/", "mlx-community/"];
+    let lower = model_id.to_ascii_lowercase();
+    if SERVERS.iter().any(|server| lower.starts_with(server)) || lower.ends_with(".gguf") {
+        return true;
+    }
+    let Some((name, tag)) = lower.split_once(':').filter(|(name, _)| !name.contains('/')) else { return false };
+    let size = tag.strip_prefix('e').unwrap_or(tag);
+    let digits = size.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let is_size = digits.len() < size.len() && digits.starts_with('b');
+    !name.is_empty() && (tag == "latest" || is_size)
+}
+
+/// What a model id means, among the names in `scope`. Empty: not known, or not this vendor's.
+pub fn lookup(table: &PriceTable, scope: Scope<'_>, model_id: &str, endings: Endings) -> Vec<Canonical> {
+    let mut search = Search { table, scope, steps: Vec::new(), channel: API, mode: None, folded: false };
     let mut name = Cow::Borrowed(model_id.trim());
     if name.is_empty() {
         return Vec::new();
@@ -136,7 +123,8 @@ pub fn lookup(table: &PriceTable, vendor: &str, model_id: &str, endings: Endings
     search.folded = true;
     attempt!();
     let unprefixed = Unprefixed::of(&name);
-    if unprefixed.vendor.is_some_and(|named| named != vendor) || unprefixed.name.contains('/') {
+    let is_foreign = unprefixed.vendor.is_some_and(|named| Some(named) != scope.vendor);
+    if is_foreign || unprefixed.name.contains('/') {
         return Vec::new();
     }
     search.channel = unprefixed.channel;
@@ -169,7 +157,7 @@ pub fn lookup(table: &PriceTable, vendor: &str, model_id: &str, endings: Endings
 /// A search on its way through the steps.
 struct Search<'a> {
     table: &'a PriceTable,
-    vendor: &'a str,
+    scope: Scope<'a>,
     steps: Vec<&'static str>,
     channel: &'static str,
     mode: Option<&'static str>,
@@ -178,109 +166,98 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn attempt(&self, name: &str) -> Vec<Canonical> {
-        for folded in [false, true] {
-            if folded && !self.folded {
-                break;
-            }
-            let mut steps = self.steps.clone();
-            if folded {
-                steps.push("separators");
-            }
-            let keys: BTreeSet<&str> = self.keys().filter(|key| same(model_of(key), name, folded)).collect();
-            if let (1, Some(key)) = (keys.len(), keys.first()) {
-                return vec![self.canonical(key, &steps, OPEN_FROM, OPEN_TO)];
-            }
-            steps.push("alias");
-            let aliases: Vec<&Alias> = self.aliases().filter(|alias| same(&alias.name, name, folded)).collect();
-            if !aliases.is_empty() {
-                let known = aliases
-                    .iter()
-                    .map(|alias| self.canonical(&alias.price_key, &steps, alias.valid_from, alias.valid_to));
-                return known.collect();
-            }
+        // A user's own words go before the table's.
+        let found = self.aliases(name, false, true);
+        if !found.is_empty() {
+            return found;
         }
-        Vec::new()
+        if let Some(key) = self.key(name) {
+            return vec![self.priced(key, &self.steps)];
+        }
+        let found = self.aliases(name, false, false);
+        if !found.is_empty() || !self.folded {
+            return found;
+        }
+        let folded = self.scope.vendor.and_then(|vendor| self.table.same_folded(&format!("{vendor}/{name}")));
+        if let Some(key) = folded {
+            let steps = [&self.steps[..], &["separators"]].concat();
+            return vec![self.priced(key.to_owned(), &steps)];
+        }
+        self.aliases(name, true, false)
     }
 
-    fn canonical(&self, price_key: &str, steps: &[&str], valid_from: i64, valid_to: i64) -> Canonical {
+    /// The key of a name as it stands.
+    fn key(&self, name: &str) -> Option<String> {
+        match self.scope.vendor {
+            Some(vendor) => Some(format!("{vendor}/{name}")).filter(|key| self.table.has_key(key)),
+            // Of an unknown vendor only what the user wrote counts: the whole key, or its model if there is one only.
+            None if self.table.is_of_user(name) => Some(name.to_owned()),
+            None => {
+                let ending = format!("/{name}");
+                let keys = self.table.keys();
+                let mut own = keys.iter().filter(|key| self.table.is_of_user(key) && key.ends_with(&ending));
+                own.next().filter(|_| own.next().is_none()).map(|key| (*key).to_owned())
+            }
+        }
+    }
+
+    fn aliases(&self, name: &str, folded: bool, of_user: bool) -> Vec<Canonical> {
+        let is_same = |alias: &&Alias| {
+            alias.of_user == of_user
+                && alias.is_for(self.scope.provider)
+                && self.is_ours(alias)
+                && if folded { fold(&alias.name) == fold(name) } else { alias.name == name }
+        };
+        let mut found: Vec<&Alias> = self.table.aliases().iter().filter(is_same).collect();
+        // One that is for this tool only knows better than one for all.
+        if found.iter().any(|alias| alias.provider.is_some()) {
+            found.retain(|alias| alias.provider.is_some());
+        }
+        let mut steps = self.steps.clone();
+        if folded {
+            steps.push("separators");
+        }
+        steps.push(if of_user { "own_alias" } else { "alias" });
+        let meanings = found.into_iter().map(|alias| {
+            let billing = match alias.target {
+                Target::Price(_) => Billing::Metered,
+                Target::Unmetered(billing) => billing,
+            };
+            Canonical {
+                price_key: alias.target.price_key().map(str::to_owned),
+                billing,
+                mode: self.mode.map(str::to_owned).or_else(|| alias.mode.clone()),
+                of_user: alias.of_user,
+                valid_from: alias.valid_from,
+                valid_to: alias.valid_to,
+                ..self.priced(String::new(), &steps)
+            }
+        });
+        meanings.collect()
+    }
+
+    fn priced(&self, price_key: String, steps: &[&str]) -> Canonical {
         Canonical {
-            price_key: price_key.to_owned(),
+            price_key: Some(price_key),
+            billing: Billing::Metered,
             channel: self.channel.to_owned(),
             mode: self.mode.map(str::to_owned),
             match_kind: MatchKind::of(steps),
-            valid_from,
-            valid_to,
+            of_user: false,
+            valid_from: OPEN_FROM,
+            valid_to: OPEN_TO,
         }
     }
 
-    fn keys(&self) -> impl Iterator<Item = &str> {
-        self.table.cells().iter().map(|cell| cell.price_key.as_str()).filter(|key| self.is_ours(key))
+    /// A recorded or named vendor is not overruled by an alias, unless it is the user's or for one tool only.
+    fn is_ours(&self, alias: &Alias) -> bool {
+        let vendor = alias.target.price_key().and_then(|key| key.split_once('/')).map(|(vendor, _)| vendor);
+        alias.of_user
+            || alias.provider.is_some()
+            || self.scope.vendor.is_none()
+            || vendor.is_none()
+            || vendor == self.scope.vendor
     }
-
-    fn aliases(&self) -> impl Iterator<Item = &Alias> {
-        self.table.aliases().iter().filter(|alias| self.is_ours(&alias.price_key))
-    }
-
-    fn is_ours(&self, price_key: &str) -> bool {
-        price_key.split_once('/').is_some_and(|(vendor, _)| vendor == self.vendor)
-    }
-}
-
-fn model_of(price_key: &str) -> &str {
-    price_key.split_once('/').map_or(price_key, |(_, model)| model)
-}
-
-/// Whether two names are the same, `folded` with all separators as one.
-fn same(known: &str, name: &str, folded: bool) -> bool {
-    let fold = |byte: u8| if matches!(byte, b'.' | b' ' | b'_') { b'-' } else { byte };
-    if folded {
-        known.len() == name.len() && known.bytes().zip(name.bytes()).all(|(left, right)| fold(left) == fold(right))
-    } else {
-        known == name
-    }
-}
-
-/// A name without what routers, regions and vendors put in front.
-struct Unprefixed<'a> {
-    name: &'a str,
-    vendor: Option<&'static str>,
-    channel: &'static str,
-}
-
-impl<'a> Unprefixed<'a> {
-    fn of(lower: &'a str) -> Self {
-        let mut name = lower;
-        let mut channel = API;
-        while let Some((rest, meant)) = strip_one(name, &ROUTERS) {
-            name = rest;
-            channel = meant;
-        }
-        if let Some((rest, meant)) = strip_one(name, &REGIONS).filter(|(rest, _)| rest.starts_with("anthropic.")) {
-            name = rest;
-            channel = meant;
-        }
-        let vendor = strip_one(name, &VENDORS);
-        if let Some((rest, _)) = vendor {
-            if name.starts_with("anthropic.") {
-                channel = if channel == API { "bedrock" } else { channel };
-                name = without_bedrock_version(rest);
-            } else {
-                name = rest;
-            }
-        }
-        Self { name, vendor: vendor.map(|(_, vendor)| vendor), channel }
-    }
-}
-
-fn strip_one<'a>(name: &'a str, prefixes: &[(&str, &'static str)]) -> Option<(&'a str, &'static str)> {
-    prefixes.iter().find_map(|&(prefix, meant)| Some((name.strip_prefix(prefix)?, meant)))
-}
-
-/// `claude-opus-4-5-20251101-v1:0` ⇒ `claude-opus-4-5-20251101`.
-fn without_bedrock_version(name: &str) -> &str {
-    let Some((rest, version)) = name.rsplit_once("-v") else { return name };
-    let is_version = version.split(':').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    if is_version { rest } else { name }
 }
 
 /// `claude-opus-4-6[1m]`, `gpt-5.3 codex (high reasoning)`, `claude-4-sonnet-1m` ⇒ the name before it.
@@ -288,19 +265,19 @@ fn without_decoration(name: &str) -> Option<&str> {
     let rest = match name.as_bytes().last()? {
         b']' => name.rsplit_once('[')?.0,
         b')' => name.rsplit_once('(')?.0,
-        _ => name.strip_suffix("-1m")?,
+        _ => name.strip_suffix("-1m").or_else(|| name.strip_suffix("@default"))?,
     };
     Some(rest.trim_end()).filter(|rest| !rest.is_empty())
 }
 
 /// The name without one effort or mode at its end: the rest, the step to record, the mode it names.
 fn without_ending(name: &str, endings: Endings) -> Option<(&str, &'static str, Option<&'static str>)> {
-    let ending =
-        |endings: &[&str]| endings.iter().find_map(|ending| name.strip_suffix(ending)?.strip_suffix(['-', ' ', '_']));
-    if let Some(rest) = ending(endings.fast) {
-        return Some((rest, "mode", Some("fast")));
+    let without =
+        |ending: &str| name.strip_suffix(ending)?.strip_suffix(['-', ' ', '_']).filter(|rest| !rest.is_empty());
+    if let Some((rest, mode)) = endings.modes.iter().find_map(|&(ending, mode)| Some((without(ending)?, mode))) {
+        return Some((rest, "mode", Some(mode)));
     }
-    ending(endings.efforts).map(|rest| (rest, "effort", None))
+    endings.efforts.iter().find_map(|ending| without(ending)).map(|rest| (rest, "effort", None))
 }
 
 /// The name without a date at its end: `-20250929`, `-2025-08-07` or `@20250929`. Four digits can be a version and stay.

@@ -1,475 +1,349 @@
-//! The dated price table: cells, their parser, and the rule that they partition what they price.
+//! The dated price table: what a build carries, and what a user's files put over it.
 //!
-//! A cell is one price for (price key, channel, mode) between two instants and for one band of prompt sizes. Nothing is
-//! multiplied at run time except the surcharge for inference in the US: each of the five rates is written out, because
-//! vendors do not keep their ratios (Anthropic's cache reads cost 0.1, 0.05 or 0.025 of the input, depending on the
-//! model). Left to others: which cell a model id means ([`super::names`]) and the arithmetic over rows (SQL).
+//! The text of some 1,800 cells is not parsed at start: one pass notes where the lines of each key stand, and cells are read
+//! when a key is asked for. A user's cells are few and are kept parsed. Left to others: which key a model id means
+//! ([`super::names`]) and the arithmetic over rows (SQL).
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::model::{Counters, time};
-
 use super::PricingError;
+use super::aliases::{self, Alias};
+use super::cell::{Cell, check_partition};
+use super::data_files::{ALIASES, HOLIDAYS, PRICES, Row, SCHEDULES, rows};
+use super::schedules::{Holidays, Schedule};
+use super::user_prices::UserPrices;
 
-/// Where an open `valid_from` begins: before any of the models existed. 1970-01-01, in microseconds.
-pub const OPEN_FROM: i64 = 0;
-/// Where an open `valid_to` ends: 9999-01-01T00:00:00Z, in microseconds.
-pub const OPEN_TO: i64 = 253_370_764_800_000_000;
-/// The `prompt_over` of a band that begins at an empty prompt (the bound is exclusive).
-pub const NO_PROMPT: i64 = -1;
-/// The channel of the vendor's own API, the only one that the table holds today.
-pub const API: &str = "api";
+/// Fields of a line of prices.csv.
+const PRICE_FIELDS: usize = 16;
 
-/// Decimal places of a rate: a micro-dollar per million tokens is a pico-dollar per token.
-const RATE_SCALE: u32 = 6;
-
-/// One price: micro-dollars per million tokens, which is the same as pico-dollars per token.
-pub type Rate = i64;
-
-/// Prices of one (key, channel, mode) for a span of time and a band of prompt sizes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
-    /// `vendor/model`.
-    pub price_key: String,
-    /// How the vendor was reached: `api`.
-    pub channel: String,
-    /// `standard`, `batch`, `flex`, `fast` or `ultrafast`.
-    pub mode: String,
-    /// First instant that it holds for, microseconds since the epoch.
-    pub valid_from: i64,
-    /// First instant that it no longer holds for.
-    pub valid_to: i64,
-    /// Holds for prompts of more tokens than this …
-    pub prompt_over: i64,
-    /// … and of at most as many as this.
-    pub prompt_upto: i64,
-    /// Uncached prompt tokens.
-    pub input: Rate,
-    /// Prompt tokens read from a cache.
-    pub cache_read: Rate,
-    /// Prompt tokens written to a cache for five minutes or an unrecorded time.
-    pub cache_write_5m: Rate,
-    /// Prompt tokens written to a cache for an hour (OpenAI: for twelve).
-    pub cache_write_1h: Rate,
-    /// Generated tokens, reasoning included.
-    pub output: Rate,
-    /// Micro-dollars per thousand web searches.
-    pub web_search_per_1k: Rate,
-    /// Millionths by which the five rates grow for inference in the US: 1,100,000 is ten per cent more.
-    pub geo_us_mult: Rate,
-    /// How the price is known: `documented` by the vendor, `observed` in a price list, or the `commit` that listed it.
-    pub basis: String,
-    /// Where it can be looked up.
-    pub source: String,
+/// The files of a table, as text.
+#[derive(Debug, Clone, Default)]
+pub struct DataFiles {
+    /// prices.csv.
+    pub prices: Cow<'static, str>,
+    /// aliases.csv.
+    pub aliases: Cow<'static, str>,
+    /// schedules.csv.
+    pub schedules: Cow<'static, str>,
+    /// holidays.csv.
+    pub holidays: Cow<'static, str>,
+    /// Day of the newest price list that went in, `YYYY-MM-DD`.
+    pub date: Cow<'static, str>,
 }
 
-impl Cell {
-    /// Whether the cell prices a request at `at` (microseconds) with `prompt` tokens of context.
-    #[must_use]
-    pub fn holds(&self, at: i64, prompt: i64) -> bool {
-        self.valid_from <= at && at < self.valid_to && self.prompt_over < prompt && prompt <= self.prompt_upto
-    }
-
-    /// Cost in pico-dollars (10^-12 USD), the exact twin of what `priced_requests` computes in SQL. A counter that is
-    /// not recorded costs nothing.
-    #[must_use]
-    pub fn cost(&self, counters: &Counters, in_us: bool) -> i128 {
-        let tokens = [
-            (counters.input, self.input),
-            (counters.cache_read, self.cache_read),
-            (counters.cache_write_5m, self.cache_write_5m),
-            (counters.cache_write_1h, self.cache_write_1h),
-            (counters.output, self.output),
-        ];
-        let multiplier = if in_us { i128::from(self.geo_us_mult) } else { 1_000_000 };
-        let rated: i128 = tokens
-            .iter()
-            .map(|&(count, rate)| i128::from(count.unwrap_or(0)) * (i128::from(rate) * multiplier / 1_000_000))
-            .sum();
-        // Micro-dollars per thousand searches are 1,000 pico-dollars per search each.
-        let searches =
-            i128::from(counters.web_search_requests.unwrap_or(0)) * i128::from(self.web_search_per_1k) * 1_000;
-        rated + searches
-    }
-
-    fn rates(&self) -> [Rate; 7] {
-        let Self { input, cache_read, cache_write_5m, cache_write_1h, output, web_search_per_1k, geo_us_mult, .. } =
-            *self;
-        [input, cache_read, cache_write_5m, cache_write_1h, output, web_search_per_1k, geo_us_mult]
-    }
-}
-
-/// Another name of a model, for a span of time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alias {
-    /// The name, as recorded.
-    pub name: String,
-    /// What it is priced as.
-    pub price_key: String,
-    /// First instant that it means this, microseconds since the epoch.
-    pub valid_from: i64,
-    /// First instant that it no longer does.
-    pub valid_to: i64,
-}
-
-/// All cells and aliases, checked.
+/// All prices, aliases and schedules.
 #[derive(Debug, Clone)]
 pub struct PriceTable {
-    cells: Vec<Cell>,
+    text: Cow<'static, str>,
+    /// By key, in ascending order: where its lines stand.
+    index: Vec<(Range<usize>, Block)>,
+    folded: OnceLock<HashMap<String, Option<String>>>,
+    /// Keys that a user's file changed, with all their cells.
+    overlay: BTreeMap<String, Vec<Cell>>,
     aliases: Vec<Alias>,
-    fingerprint: String,
+    schedules: Vec<Schedule>,
+    holidays: Holidays,
+    basis: Basis,
 }
 
-static BUILTIN: LazyLock<Result<PriceTable, PricingError>> =
-    LazyLock::new(|| PriceTable::parse(include_str!("data/prices.csv"), include_str!("data/aliases.csv")));
+/// The lines of one key.
+#[derive(Debug, Clone)]
+struct Block {
+    lines: Range<usize>,
+    first_line: usize,
+}
+
+/// What a report was priced with: enough to know whether two reports can be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Basis {
+    /// Version of the program that carries the table.
+    pub version: &'static str,
+    /// Day of the newest price list that went in.
+    pub date: String,
+    /// Equal text of all files, equal hash.
+    pub hash: String,
+    /// User's files that were put over it, each with how many entries.
+    pub over: Vec<String>,
+}
+
+impl std::fmt::Display for Basis {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "prices of {} (agentlake {}, {})", self.date, self.version, self.hash)?;
+        self.over.iter().try_for_each(|over| write!(formatter, " + {over}"))
+    }
+}
+
+static BUILTIN: LazyLock<Result<PriceTable, PricingError>> = LazyLock::new(|| {
+    PriceTable::parse(DataFiles {
+        prices: include_str!("data/prices.csv").into(),
+        aliases: include_str!("data/aliases.csv").into(),
+        schedules: include_str!("data/schedules.csv").into(),
+        holidays: include_str!("data/holidays.csv").into(),
+        date: include_str!("data/date.txt").trim_ascii_end().into(),
+    })
+});
 
 impl PriceTable {
     /// The table that this build carries.
     ///
     /// # Errors
-    /// Only if the data files were edited into something that breaks the partition; the tests catch that.
+    /// Only if the data files were edited into something that cannot be read; the tests catch that.
     pub fn builtin() -> Result<&'static Self, PricingError> {
         BUILTIN.as_ref().map_err(Clone::clone)
     }
 
-    /// Reads the two data files (see `data/NOTICES.md` for their columns) and checks them.
+    /// Takes the data files (see `data/NOTICES.md` for their columns). Cells are read when they are asked for; [`check`]
+    /// reads all.
     ///
     /// # Errors
-    /// Names the file and line of a field that cannot be read, and the cells that overlap or leave a gap.
-    pub fn parse(prices: &str, aliases: &str) -> Result<Self, PricingError> {
-        let fingerprint = format!("{:016x}", xxh3_64([prices, aliases].concat().as_bytes()));
-        let cells =
-            rows(prices, PRICES, 16)?.map(|row| row.and_then(|row| row.cell())).collect::<Result<Vec<_>, _>>()?;
-        let aliases =
-            rows(aliases, ALIASES, 5)?.map(|row| row.and_then(|row| row.alias())).collect::<Result<Vec<_>, _>>()?;
-        let table = Self { cells, aliases, fingerprint };
-        table.check()?;
+    /// Names the file and line of an alias or schedule that cannot be read.
+    ///
+    /// [`check`]: Self::check
+    pub fn parse(files: DataFiles) -> Result<Self, PricingError> {
+        let texts: [&str; 4] = [&files.prices, &files.aliases, &files.schedules, &files.holidays];
+        let hash = format!("{:016x}", xxh3_64(texts.concat().as_bytes()));
+        let aliases = rows(&files.aliases, ALIASES, 7)?.map(|row| row?.alias()).collect::<Result<Vec<_>, _>>()?;
+        let schedules =
+            rows(&files.schedules, SCHEDULES, 9)?.map(|row| row?.schedule()).collect::<Result<Vec<_>, _>>()?;
+        let holidays = rows(&files.holidays, HOLIDAYS, 3)?.map(|row| row?.holiday()).collect::<Result<Vec<_>, _>>()?;
+        let basis = Basis { version: env!("CARGO_PKG_VERSION"), date: files.date.into_owned(), hash, over: Vec::new() };
+        Ok(Self {
+            index: index(&files.prices),
+            text: files.prices,
+            folded: OnceLock::new(),
+            overlay: BTreeMap::new(),
+            aliases,
+            schedules,
+            holidays: Holidays(holidays),
+            basis,
+        })
+    }
+
+    /// The table with a user's prices over it: they hold where they speak, and everything else stays.
+    ///
+    /// # Errors
+    /// A cell below cannot be read, or an alias points to a key without prices.
+    pub fn with(&self, user: &UserPrices) -> Result<Self, PricingError> {
+        let mut table = self.clone();
+        table.folded = OnceLock::new();
+        for (key, cells) in &user.cells {
+            let merged = put_over(self.cells_of(key)?, cells);
+            table.overlay.insert(key.clone(), merged);
+        }
+        for alias in &user.aliases {
+            if let Some(key) = alias.target.price_key().filter(|key| !table.has_key(key)) {
+                return Err(PricingError::DanglingAlias { name: alias.name.clone(), price_key: key.to_owned() });
+            }
+        }
+        table.aliases.splice(0..0, user.aliases.iter().cloned());
+        table.basis.hash = format!("{:016x}", xxh3_64(format!("{} {}", self.basis.hash, user.hash).as_bytes()));
+        table.basis.over.push(user.summary.clone());
         Ok(table)
+    }
+
+    /// The table without a user's aliases, for the time in which they say nothing.
+    pub(super) fn without_own_aliases(&self) -> Self {
+        let mut table = self.clone();
+        table.aliases.retain(|alias| !alias.of_user);
+        table
     }
 
     /// Tells price tables apart: equal text, equal fingerprint.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
+        &self.basis.hash
     }
 
-    /// All cells, by key, channel, mode, time and prompt size.
+    /// What reports say they were priced with.
     #[must_use]
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
+    pub fn basis(&self) -> &Basis {
+        &self.basis
     }
 
-    /// All aliases.
+    /// All keys in ascending order.
+    #[must_use]
+    pub fn keys(&self) -> BTreeSet<&str> {
+        let carried = self.index.iter().filter_map(|(key, _)| self.text.get(key.clone()));
+        carried.chain(self.overlay.keys().map(String::as_str)).collect()
+    }
+
+    /// Whether a key has prices.
+    #[must_use]
+    pub fn has_key(&self, key: &str) -> bool {
+        self.overlay.contains_key(key) || self.block(key).is_some()
+    }
+
+    /// Whether a key has prices of a user's own.
+    #[must_use]
+    pub fn is_of_user(&self, key: &str) -> bool {
+        self.overlay.contains_key(key)
+    }
+
+    /// The cells of a key, by channel, mode, time and prompt size; none if there is no such key.
+    ///
+    /// # Errors
+    /// Names the line that cannot be read.
+    pub fn cells_of(&self, key: &str) -> Result<Vec<Cell>, PricingError> {
+        if let Some(cells) = self.overlay.get(key) {
+            return Ok(cells.clone());
+        }
+        let Some(block) = self.block(key) else { return Ok(Vec::new()) };
+        let lines = self.text.get(block.lines.clone()).unwrap_or_default().lines().enumerate();
+        lines.map(|(at, line)| Row::of(line, PRICES, block.first_line + at, PRICE_FIELDS)?.cell()).collect()
+    }
+
+    /// All cells of all keys.
+    ///
+    /// # Errors
+    /// Names the line that cannot be read.
+    pub fn cells(&self) -> Result<Vec<Cell>, PricingError> {
+        let cells = self.keys().into_iter().map(|key| self.cells_of(key)).collect::<Result<Vec<_>, _>>()?;
+        Ok(cells.into_iter().flatten().collect())
+    }
+
+    /// The bands that hold at an instant for a key, channel and mode: one, or one per prompt size.
+    ///
+    /// # Errors
+    /// Names the line that cannot be read.
+    pub fn rates_for(&self, key: &str, channel: &str, mode: &str, at: i64) -> Result<Vec<Cell>, PricingError> {
+        let mut cells = self.cells_of(key)?;
+        cells.retain(|cell| cell.channel == channel && cell.mode == mode && cell.holds_at(at));
+        Ok(cells)
+    }
+
+    /// All aliases, a user's first.
     #[must_use]
     pub fn aliases(&self) -> &[Alias] {
         &self.aliases
     }
 
-    /// The bands that hold at an instant for a key, channel and mode: one, or one per prompt size.
-    pub fn rates_for<'a>(
-        &'a self,
-        key: &'a str,
-        channel: &'a str,
-        mode: &'a str,
-        at: i64,
-    ) -> impl Iterator<Item = &'a Cell> {
-        self.cells.iter().filter(move |cell| {
-            cell.price_key == key
-                && cell.channel == channel
-                && cell.mode == mode
-                && cell.valid_from <= at
-                && at < cell.valid_to
-        })
+    /// The hours at which a key is billed in another mode.
+    pub fn schedules_of<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Schedule> {
+        self.schedules.iter().filter(move |schedule| schedule.price_key == key)
     }
 
-    fn check(&self) -> Result<(), PricingError> {
-        let mut groups: BTreeMap<[&str; 3], Vec<&Cell>> = BTreeMap::new();
-        for cell in &self.cells {
-            if cell.rates().iter().any(|&rate| rate < 0) {
-                return Err(PricingError::Negative { cell: describe(cell) });
+    /// Days on which schedules do not hold.
+    #[must_use]
+    pub fn holidays(&self) -> &Holidays {
+        &self.holidays
+    }
+
+    /// The one key that is `key` when all separators are the same; `None` if there is none or more than one.
+    #[must_use]
+    pub fn same_folded(&self, key: &str) -> Option<&str> {
+        let folded = self.folded.get_or_init(|| {
+            let mut folded = HashMap::new();
+            for key in self.keys() {
+                let once = folded.entry(fold(key)).or_insert_with(|| Some(key.to_owned()));
+                if once.as_deref() != Some(key) {
+                    *once = None;
+                }
             }
+            folded
+        });
+        folded.get(&fold(key))?.as_deref()
+    }
+
+    /// Reads everything and asks of it what makes prices certain: cells partition time and prompt sizes, no rate is
+    /// negative, no alias dangles or means two things.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), PricingError> {
+        let cells = self.cells()?;
+        let mut groups: BTreeMap<[&str; 3], Vec<&Cell>> = BTreeMap::new();
+        for cell in &cells {
             groups.entry([&cell.price_key, &cell.channel, &cell.mode]).or_default().push(cell);
         }
-        for group in groups.values() {
-            check_partition(group)?;
+        for ([key, ..], group) in &groups {
+            check_partition(group, !self.is_of_user(key))?;
         }
-        let mut spans: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
-        for alias in &self.aliases {
-            if !self.cells.iter().any(|cell| cell.price_key == alias.price_key) {
-                return Err(PricingError::DanglingAlias {
-                    name: alias.name.clone(),
-                    price_key: alias.price_key.clone(),
-                });
-            }
-            spans.entry(&alias.name).or_default().push((alias.valid_from, alias.valid_to));
+        aliases::check(&self.aliases)?;
+        let dangling = |alias: &&Alias| alias.target.price_key().is_some_and(|key| !self.has_key(key));
+        if let Some(alias) = self.aliases.iter().find(dangling) {
+            let price_key = alias.target.price_key().unwrap_or_default().to_owned();
+            return Err(PricingError::DanglingAlias { name: alias.name.clone(), price_key });
         }
-        for (name, mut spans) in spans {
-            spans.sort_unstable();
-            if spans.iter().zip(spans.iter().skip(1)).any(|(first, second)| second.0 < first.1) {
-                return Err(PricingError::AmbiguousAlias { name: name.to_owned() });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A group must cover all of time, and each of its spans of time all prompt sizes, without gap or overlap: then a join on
-/// it returns exactly one row per request.
-fn check_partition(group: &[&Cell]) -> Result<(), PricingError> {
-    let mut spans: BTreeMap<(i64, i64), Vec<&Cell>> = BTreeMap::new();
-    for cell in group {
-        spans.entry((cell.valid_from, cell.valid_to)).or_default().push(cell);
-    }
-    let mut reached = OPEN_FROM;
-    for ((from, to), bands) in &mut spans {
-        let at = bands.first().map(|cell| describe(cell)).unwrap_or_default();
-        if *from != reached || to <= from {
-            return Err(PricingError::NotAPartition { cell: at, axis: "time", expected: time::text(reached) });
-        }
-        reached = *to;
-        bands.sort_unstable_by_key(|cell| cell.prompt_over);
-        let mut covered = NO_PROMPT;
-        for band in bands.iter() {
-            if band.prompt_over != covered || band.prompt_upto <= band.prompt_over {
-                let expected = covered.to_string();
-                return Err(PricingError::NotAPartition { cell: describe(band), axis: "prompt size", expected });
-            }
-            covered = band.prompt_upto;
-        }
-        if covered != i64::MAX {
-            return Err(PricingError::NotAPartition { cell: at, axis: "prompt size", expected: covered.to_string() });
-        }
-    }
-    if reached != OPEN_TO {
-        let cell = group.first().map(|cell| describe(cell)).unwrap_or_default();
-        return Err(PricingError::NotAPartition { cell, axis: "time", expected: time::text(reached) });
-    }
-    Ok(())
-}
-
-fn describe(cell: &Cell) -> String {
-    format!(
-        "{} {} {} from {} over {}",
-        cell.price_key,
-        cell.channel,
-        cell.mode,
-        time::text(cell.valid_from),
-        cell.prompt_over
-    )
-}
-
-const PRICES: &str = "prices.csv";
-const ALIASES: &str = "aliases.csv";
-
-/// One line of a data file. The files hold no quotes and no commas inside fields.
-struct Row<'a> {
-    file: &'static str,
-    line: usize,
-    fields: Vec<&'a str>,
-}
-
-fn rows<'a>(
-    text: &'a str,
-    file: &'static str,
-    width: usize,
-) -> Result<impl Iterator<Item = Result<Row<'a>, PricingError>>, PricingError> {
-    let mut lines = text.lines().enumerate();
-    lines.next().ok_or_else(|| PricingError::Field { file, line: 1, problem: "is empty".to_owned() })?;
-    Ok(lines.filter(|(_, line)| !line.is_empty()).map(move |(index, line)| {
-        let fields: Vec<&str> = line.split(',').collect();
-        if fields.len() == width {
-            Ok(Row { file, line: index + 1, fields })
-        } else {
-            let problem = format!("has {} fields, not {width}", fields.len());
-            Err(PricingError::Field { file, line: index + 1, problem })
-        }
-    }))
-}
-
-impl Row<'_> {
-    fn cell(&self) -> Result<Cell, PricingError> {
-        let cell = Cell {
-            price_key: self.text(0)?,
-            channel: self.text(1)?,
-            mode: self.text(2)?,
-            valid_from: self.time(3, OPEN_FROM)?,
-            valid_to: self.time(4, OPEN_TO)?,
-            prompt_over: self.count(5, NO_PROMPT)?,
-            prompt_upto: self.count(6, i64::MAX)?,
-            input: self.decimal(7)?,
-            cache_read: self.decimal(8)?,
-            cache_write_5m: self.decimal(9)?,
-            cache_write_1h: self.decimal(10)?,
-            output: self.decimal(11)?,
-            web_search_per_1k: self.decimal(12)?,
-            geo_us_mult: self.decimal(13)?,
-            basis: self.text(14)?,
-            source: self.text(15)?,
+        let unpriced = |schedule: &&Schedule| {
+            !groups.keys().any(|[key, _, mode]| *key == schedule.price_key && *mode == schedule.mode)
         };
-        // SQL casts the surcharged rate back to six decimals; it must not round there.
-        let [input, cache_read, cache_write_5m, cache_write_1h, output, ..] = cell.rates();
-        let rates = [input, cache_read, cache_write_5m, cache_write_1h, output];
-        if rates.iter().any(|rate| i128::from(*rate) * i128::from(cell.geo_us_mult) % 1_000_000 != 0) {
-            return Err(self.error("has a rate that the US surcharge would round"));
-        }
-        Ok(cell)
-    }
-
-    fn alias(&self) -> Result<Alias, PricingError> {
-        Ok(Alias {
-            name: self.text(0)?,
-            price_key: self.text(1)?,
-            valid_from: self.time(2, OPEN_FROM)?,
-            valid_to: self.time(3, OPEN_TO)?,
-        })
-    }
-
-    fn text(&self, column: usize) -> Result<String, PricingError> {
-        match self.fields.get(column) {
-            Some(text) if !text.is_empty() => Ok((*text).to_owned()),
-            _ => Err(self.error(&format!("has nothing in column {}", column + 1))),
+        match self.schedules.iter().find(unpriced) {
+            Some(schedule) => Err(PricingError::DanglingAlias {
+                name: format!("the hours of {}", schedule.mode),
+                price_key: schedule.price_key.clone(),
+            }),
+            None => Ok(()),
         }
     }
 
-    fn time(&self, column: usize, open: i64) -> Result<i64, PricingError> {
-        match self.fields.get(column) {
-            Some(&"") => Ok(open),
-            Some(text) => time::parse(text).ok_or_else(|| self.error(&format!("has no RFC 3339 time in `{text}`"))),
-            None => Err(self.error("is too short")),
-        }
-    }
-
-    fn count(&self, column: usize, open: i64) -> Result<i64, PricingError> {
-        match self.fields.get(column) {
-            Some(&"") => Ok(open),
-            Some(text) => text.parse().map_err(|_| self.error(&format!("has no count of tokens in `{text}`"))),
-            None => Err(self.error("is too short")),
-        }
-    }
-
-    fn decimal(&self, column: usize) -> Result<Rate, PricingError> {
-        let text = self.text(column)?;
-        parse_decimal(&text).ok_or_else(|| self.error(&format!("has no number of at most six decimals in `{text}`")))
-    }
-
-    fn error(&self, problem: &str) -> PricingError {
-        PricingError::Field { file: self.file, line: self.line, problem: problem.to_owned() }
+    fn block(&self, key: &str) -> Option<&Block> {
+        let at =
+            self.index.binary_search_by(|(known, _)| self.text.get(known.clone()).unwrap_or_default().cmp(key)).ok()?;
+        self.index.get(at).map(|(_, block)| block)
     }
 }
 
-/// Reads `3.75` as 3,750,000. Prices are never read as floating point: `2.8e-09` is not exact there.
-fn parse_decimal(text: &str) -> Option<Rate> {
-    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
-        return None;
+/// Where the lines of each key stand. The lines of a key are neighbours.
+fn index(text: &str) -> Vec<(Range<usize>, Block)> {
+    let mut index: Vec<(Range<usize>, Block)> = Vec::new();
+    let mut start = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let end = start + line.len();
+        if number > 0 && !line.trim_end().is_empty() {
+            let key = start..start + line.find(',').unwrap_or(line.trim_end().len());
+            match index.last_mut() {
+                Some((known, block)) if text.get(known.clone()) == text.get(key.clone()) => block.lines.end = end,
+                _ => index.push((key, Block { lines: start..end, first_line: number + 1 })),
+            }
+        }
+        start = end;
     }
-    let decimals = u32::try_from(fraction.len()).ok().filter(|&decimals| decimals <= RATE_SCALE)?;
-    let unscaled: Rate = format!("{whole}{fraction}").parse().ok()?;
-    let scaled = unscaled.checked_mul(10_i64.pow(RATE_SCALE - decimals))?;
-    Some(if negative { -scaled } else { scaled })
+    index.sort_by(|(first, _), (second, _)| text.get(first.clone()).cmp(&text.get(second.clone())));
+    index
+}
+
+/// A name with all separators as one: points, spaces and underscores, and the `p` of `glm-5p2`.
+pub(super) fn fold(name: &str) -> String {
+    let bytes = name.as_bytes();
+    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let folded = name.char_indices().map(|(at, letter)| match letter {
+        '.' | ' ' | '_' => '-',
+        'p' if digit(at.checked_sub(1)) && digit(Some(at + 1)) => '-',
+        other => other,
+    });
+    folded.collect()
+}
+
+/// The cells of a key with others over them: where `over` speaks of a channel, mode and time, it alone is heard.
+pub(super) fn put_over(below: Vec<Cell>, over: &[Cell]) -> Vec<Cell> {
+    let mut pieces = below;
+    let spans: BTreeSet<_> =
+        over.iter().map(|cell| (&cell.channel, &cell.mode, cell.valid_from, cell.valid_to)).collect();
+    for (channel, mode, from, to) in spans {
+        pieces = pieces
+            .into_iter()
+            .flat_map(|cell| {
+                if (&cell.channel, &cell.mode) != (channel, mode) || cell.valid_to <= from || to <= cell.valid_from {
+                    return vec![cell];
+                }
+                let before = Cell { valid_to: from, ..cell.clone() };
+                let after = Cell { valid_from: to, ..cell };
+                [before, after].into_iter().filter(|piece| piece.valid_from < piece.valid_to).collect()
+            })
+            .collect();
+    }
+    pieces.extend_from_slice(over);
+    pieces.sort_by(|first, second| {
+        let order = |cell: &Cell| (cell.channel.clone(), cell.mode.clone(), cell.valid_from, cell.prompt_over);
+        order(first).cmp(&order(second))
+    });
+    pieces
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER: &str = "price_key,channel,mode,valid_from,valid_to,prompt_over,prompt_upto,…\n";
-    const NO_ALIASES: &str = "name,price_key,valid_from,valid_to,source\n";
-
-    fn line(span: &str, bands: &str, input: &str) -> String {
-        format!("v/m,api,standard,{span},{bands},{input},1,1,1,1,10,1,documented,https://example.org\n")
-    }
-
-    fn parsed(lines: &[String]) -> Result<PriceTable, PricingError> {
-        PriceTable::parse(&format!("{HEADER}{}", lines.concat()), NO_ALIASES)
-    }
-
-    #[test]
-    fn the_builtin_table_is_a_partition() {
-        let table = PriceTable::builtin().unwrap();
-        assert!(table.cells().len() > 200);
-    }
-
-    #[test]
-    fn a_full_partition_is_accepted() {
-        let day = "2026-01-01T00:00:00Z";
-        parsed(&[
-            line(&format!(",{day}"), ",", "1"),
-            line(&format!("{day},"), ",200000", "1"),
-            line(&format!("{day},"), "200000,", "2"),
-        ])
-        .unwrap();
-    }
-
-    #[test]
-    fn gaps_and_overlaps_in_time_are_refused() {
-        let gap = [line(",2026-01-01T00:00:00Z", ",", "1"), line("2026-01-02T00:00:00Z,", ",", "1")];
-        let overlap = [line(",2026-01-02T00:00:00Z", ",", "1"), line("2026-01-01T00:00:00Z,", ",", "1")];
-        let unfinished = [line(",2026-01-01T00:00:00Z", ",", "1")];
-        let late = [line("2026-01-01T00:00:00Z,", ",", "1")];
-        for lines in [&gap[..], &overlap[..], &unfinished[..], &late[..]] {
-            assert!(matches!(parsed(lines), Err(PricingError::NotAPartition { axis: "time", .. })), "{lines:?}");
-        }
-    }
-
-    #[test]
-    fn gaps_and_overlaps_in_prompt_size_are_refused() {
-        let gap = [line(",", ",1000", "1"), line(",", "1001,", "1")];
-        let overlap = [line(",", ",1000", "1"), line(",", "999,", "1")];
-        let unfinished = [line(",", ",1000", "1")];
-        let twice = [line(",", ",", "1"), line(",", ",", "1")];
-        for lines in [&gap[..], &overlap[..], &unfinished[..], &twice[..]] {
-            assert!(matches!(parsed(lines), Err(PricingError::NotAPartition { axis: "prompt size", .. })), "{lines:?}");
-        }
-    }
-
-    /// A tier with another validity than its base row made a prototype's join duplicate rows.
-    #[test]
-    fn a_tier_must_share_the_span_of_its_base() {
-        let lines = [line(",", ",1000", "1"), line(",2026-01-01T00:00:00Z", "1000,", "2")];
-        assert!(parsed(&lines).is_err());
-    }
-
-    #[test]
-    fn negative_rates_are_refused() {
-        assert!(matches!(parsed(&[line(",", ",", "-1")]), Err(PricingError::Negative { .. })));
-    }
-
-    #[test]
-    fn decimals_are_exact_text() {
-        assert_eq!(parse_decimal("3.75"), Some(3_750_000));
-        assert_eq!(parse_decimal("0.0025"), Some(2_500));
-        assert_eq!(parse_decimal("10"), Some(10_000_000));
-        for text in ["", ".5", "1e3", "0.0000001", "1.2.3", "∞"] {
-            assert_eq!(parse_decimal(text), None, "{text}");
-        }
-    }
-
-    /// The rules that `data/NOTICES.md` states, so that a typing error in one of 300 lines does not pass.
-    #[test]
-    fn the_table_keeps_the_vendors_ratios() {
-        let cells = PriceTable::builtin().unwrap().cells();
-        let twin = |cell: &Cell, mode: &str| {
-            cells.iter().find(|other| {
-                other.mode == mode
-                    && other.price_key == cell.price_key
-                    && other.valid_from == cell.valid_from
-                    && other.prompt_over == cell.prompt_over
-            })
-        };
-        for cell in cells {
-            assert!(cell.cache_read <= cell.input, "{}", describe(cell));
-            if cell.price_key.starts_with("anthropic/") {
-                assert_eq!(cell.cache_write_1h, 2 * cell.input, "{}", describe(cell));
-            }
-            if let ("batch" | "flex", Some(standard)) = (cell.mode.as_str(), twin(cell, "standard")) {
-                assert_eq!([2 * cell.input, 2 * cell.output], [standard.input, standard.output], "{}", describe(cell));
-            }
-        }
-    }
-}
+mod tests;

@@ -19,7 +19,8 @@ pub struct CostAdded {
 
 /// What `batches` added: the cost of the days they touch, with them and without.
 ///
-/// A later row of a request lies in the partition of its first, so those partitions are all that must be read.
+/// A later row of a request lies in the partition of its first, so those partitions are all that must be read. The parts of
+/// the batches must not have been merged with older ones yet.
 ///
 /// # Errors
 /// Parts cannot be read.

@@ -17,7 +17,9 @@
 mod bundled;
 mod connection;
 mod cost;
+mod missing;
 mod objects;
+mod price_files;
 mod prices;
 mod query;
 mod refresh;
@@ -37,7 +39,8 @@ use crate::pricing::PricingError;
 pub use bundled::{BUNDLED, BundledQuery, Column, markdown as bundled_markdown};
 pub use connection::DUCKDB_VERSION;
 pub use cost::{CostAdded, cost_added};
-pub use query::{Filters, Format, Question, run};
+pub use missing::{MissingPrice, missing_prices};
+pub use query::{CostMode, Filters, Format, Question, run};
 pub use refresh::{Refreshed, Target, refresh};
 pub use snapshot::{LakeSnapshot, Part, Wanted};
 

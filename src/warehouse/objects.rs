@@ -37,7 +37,10 @@ objects! {
 }
 
 /// Tables that are filled by this program rather than from the parts.
-pub(super) const FILLED: [&str; 3] = ["prices", "model_prices", "tz_offsets"];
+pub(super) const FILLED: [&str; 5] = ["prices", "price_hours", "price_basis", "model_prices", "tz_offsets"];
+
+/// Those of them that are about prices.
+pub(super) const PRICES: [&str; 4] = ["prices", "price_hours", "price_basis", "model_prices"];
 
 /// What a text needs, over all the objects that those it mentions use in turn.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,11 +52,18 @@ pub(super) struct Needed {
 impl Needed {
     /// What `text` needs; everything if it mentions nothing, as `SHOW TABLES` does.
     pub fn by(text: &str) -> Self {
+        let needed = Self::named_in(text);
+        if needed.names.is_empty() { Self::everything() } else { needed }
+    }
+
+    /// What `text` mentions, and what that uses.
+    pub fn named_in(text: &str) -> Self {
         let mut needed = Self::default();
         let own = words(text);
-        needed.mentioned.extend(FILLED.into_iter().filter(|name| own.contains(*name)));
+        let objects = OBJECTS.iter().map(|object| object.name);
+        needed.mentioned.extend(FILLED.into_iter().chain(objects).filter(|name| own.contains(*name)));
         needed.add(text);
-        if needed.names.is_empty() { Self::everything() } else { needed }
+        needed
     }
 
     /// All objects and tables.
@@ -80,7 +90,12 @@ impl Needed {
         self.names.contains(name)
     }
 
-    /// Whether the text itself names a filled table, so that it may look at any row of it.
+    /// Whether prices are among it, so that the answer depends on them.
+    pub fn prices(&self) -> bool {
+        PRICES.into_iter().any(|name| self.contains(name))
+    }
+
+    /// Whether the text itself names a table or object, so that it may look at any row of it.
     pub fn mentions(&self, name: &str) -> bool {
         self.mentioned.contains(name)
     }

@@ -14,8 +14,6 @@ use duckdb::Connection;
 use duckdb::arrow::array::RecordBatch;
 use fs_err::File;
 
-use crate::pricing::PriceTable;
-
 use super::bundled::BundledQuery;
 use super::objects::Needed;
 use super::render::Sheet;
@@ -35,7 +33,7 @@ pub enum Question<'a> {
 }
 
 /// What the answer is limited to. Own SQL sees only parts of these UTC days and providers; it can read the limits as
-/// `getvariable('since')`, `'until'`, `'tz'`, `'provider'` and `'project'`.
+/// `getvariable('since')`, `'until'`, `'tz'`, `'provider'`, `'project'`, `'cost_mode'` and `'prices_at'`.
 #[derive(Debug, Clone, Default)]
 pub struct Filters {
     /// First day, local in `tz`.
@@ -48,6 +46,33 @@ pub struct Filters {
     pub providers: Vec<String>,
     /// Project: its directory, or the end of it after a slash.
     pub project: Option<String>,
+    /// Whether costs are computed or taken as reported.
+    pub cost: CostMode,
+    /// Price all history as if on this day (its midnight in UTC).
+    pub prices_at: Option<NaiveDate>,
+}
+
+/// Where `cost_usd` comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CostMode {
+    /// What the source reported, where it reported more than zero; else computed.
+    #[default]
+    Auto,
+    /// From counters and prices alone.
+    Computed,
+    /// What the source reported alone; NULL where it reported nothing.
+    Reported,
+}
+
+impl CostMode {
+    /// As the variable `cost_mode` has it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Computed => "computed",
+            Self::Reported => "reported",
+        }
+    }
 }
 
 /// How the answer is written.
@@ -69,6 +94,8 @@ pub enum Format {
 
 /// Answers a question into `output`, or into `out` if no file is named. A reader that goes away early is no error.
 ///
+/// Returns what the answer was priced with, if prices are part of it; answers for people end with it too.
+///
 /// # Errors
 /// An unknown query, zone or column; a part that cannot be read; an output that cannot be written.
 pub fn run(
@@ -78,7 +105,7 @@ pub fn run(
     format: Format,
     output: Option<&Path>,
     out: &mut dyn Write,
-) -> Result<()> {
+) -> Result<Option<String>> {
     if format == Format::Parquet && output.is_none() {
         return Err(WarehouseError::ParquetNeedsFile);
     }
@@ -97,11 +124,27 @@ pub fn run(
         None => parts(lake, sql, filters, zone)?,
     };
     set_variables(&connection, filters, zone)?;
-    let written = answer(&connection, sql, format, output, out);
+    let basis = basis(lake, sql, filters)?;
+    let written = answer(&connection, sql, format, output, basis.as_deref(), out);
     match written {
-        Err(WarehouseError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+        Err(WarehouseError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+        written => written.map(|()| basis),
     }
+}
+
+/// What an answer was priced with; `None` if no price is part of it.
+fn basis(lake: &LakeSnapshot, sql: &str, filters: &Filters) -> Result<Option<String>> {
+    if !Needed::named_in(sql).prices() {
+        return Ok(None);
+    }
+    let mut basis = lake.price_table()?.basis().to_string();
+    if let Some(day) = filters.prices_at {
+        basis.extend([", all as on ", &day.to_string()]);
+    }
+    if filters.cost != CostMode::Auto {
+        basis.extend([", costs ", filters.cost.name()]);
+    }
+    Ok(Some(basis))
 }
 
 /// The database for notebooks, if it is up to date and nobody writes to it; then it holds the same rows as the parts.
@@ -142,11 +185,14 @@ pub(super) fn bind(
 ) -> Result<()> {
     stored::create_tables(connection)?;
     let usage = if needed.contains("usage_single") { UsageParts::of(lake)? } else { UsageParts::default() };
-    if needed.contains("prices") || needed.contains("model_prices") {
-        let table = PriceTable::builtin()?;
+    if needed.prices() {
+        let table = lake.price_table()?;
+        let meanings = prices::meanings(table, usage.uses.iter().cloned());
+        let looks_at_any = ["prices", "rates", "price_hours"].into_iter().any(|name| needed.mentions(name));
+        let keys = if looks_at_any { table.keys() } else { prices::keys_of(&meanings) };
         prices::create(connection)?;
-        prices::fill_prices(connection, table)?;
-        prices::fill_model_prices(connection, table, usage.uses.iter().cloned())?;
+        prices::fill_prices(connection, table, &keys)?;
+        prices::fill_model_prices(connection, &meanings)?;
     }
     if needed.contains("tz_offsets") {
         time_zones::create(connection)?;
@@ -175,6 +221,8 @@ fn set_variables(connection: &Connection, filters: &Filters, zone: Tz) -> Result
         ("until", filters.until.map(date)),
         ("provider", provider),
         ("project", filters.project.as_deref().map(quoted)),
+        ("cost_mode", Some(quoted(filters.cost.name()))),
+        ("prices_at", filters.prices_at.map(|day| format!("TIMESTAMP {}", quoted(&day.to_string())))),
     ];
     for (name, value) in variables {
         if let Some(value) = value {
@@ -189,6 +237,7 @@ fn answer(
     sql: &str,
     format: Format,
     output: Option<&Path>,
+    basis: Option<&str>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let statements = statements::split(sql);
@@ -199,7 +248,7 @@ fn answer(
         connection.execute_batch(statement).map_err(|error| refused(&error))?;
     }
     let copy_options = match format {
-        Format::Table | Format::Markdown => return print(connection, last, format, output, out),
+        Format::Table | Format::Markdown => return print(connection, last, format, output, basis, out),
         Format::Csv => "FORMAT csv, HEADER",
         Format::Json => "FORMAT json, ARRAY true",
         Format::NdJson => "FORMAT json, ARRAY false",
@@ -232,6 +281,7 @@ fn print(
     statement: &str,
     format: Format,
     output: Option<&Path>,
+    basis: Option<&str>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut statement = connection.prepare(statement).map_err(|error| refused(&error))?;
@@ -243,6 +293,9 @@ fn print(
     match format {
         Format::Markdown => sheet.write_markdown(&mut text)?,
         _ => sheet.write_table(&mut text)?,
+    }
+    if let Some(basis) = basis {
+        writeln!(text, "\n{basis}")?;
     }
     match output {
         Some(path) => fs_err::write(path, text)?,

@@ -17,10 +17,9 @@ use std::path::{Path, PathBuf};
 use duckdb::Connection;
 
 use crate::model::tables::SCHEMA_VERSION;
-use crate::pricing::PriceTable;
 
 use super::objects::{self, OBJECTS};
-use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, prices, stored, time_zones};
+use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, price_files, prices, stored, time_zones};
 
 /// Where the database is.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +28,8 @@ pub struct Target<'a> {
     pub database: &'a Path,
     /// A private folder on the same file system, where a new file is built.
     pub scratch: &'a Path,
+    /// Where the prices are written for other engines.
+    pub prices: &'a Path,
 }
 
 impl Target<'_> {
@@ -126,21 +127,21 @@ fn loaded_batches(connection: &Connection) -> duckdb::Result<BTreeSet<i64>> {
 
 /// Whether a database holds just what this build would put into it for the lake.
 pub(super) fn is_current(connection: &Connection, lake: &LakeSnapshot) -> Result<bool> {
-    Ok(missing(connection, lake).is_ok_and(|missing| missing.is_empty()) && has_our_definitions(connection)?)
+    Ok(missing(connection, lake).is_ok_and(|missing| missing.is_empty()) && has_our_definitions(connection, lake)?)
 }
 
-fn has_our_definitions(connection: &Connection) -> Result<bool> {
+fn has_our_definitions(connection: &Connection, lake: &LakeSnapshot) -> Result<bool> {
     let stored: String = connection
         .query_row("SELECT definitions FROM stored.contents", [], |row| row.get(0))
         .trying("read what the database holds")?;
-    Ok(stored == definitions()?)
+    Ok(stored == definitions(lake)?)
 }
 
 fn add(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, missing: &BTreeSet<i64>) -> Result<Refreshed> {
-    if missing.is_empty() && has_our_definitions(connection)? {
+    if missing.is_empty() && has_our_definitions(connection, lake)? {
         return Ok(Refreshed::UpToDate);
     }
-    let rows = in_transaction(connection, || fill(connection, lake, missing))?;
+    let rows = in_transaction(connection, || fill(target, connection, lake, missing))?;
     restrict(target.database)?;
     Ok(Refreshed::Added { batches: missing.len(), rows })
 }
@@ -154,7 +155,7 @@ fn build(target: Target<'_>, lake: &LakeSnapshot, reason: &str) -> Result<Refres
     let rows = in_transaction(&connection, || {
         stored::create_tables(&connection)?;
         create_lists(&connection, lake)?;
-        fill(&connection, lake, &lake.batches())
+        fill(target, &connection, lake, &lake.batches())
     })?;
     connection.close().map_err(|(_, error)| error).trying("close the new database")?;
     // A log beside the file belongs to the old one; DuckDB would replay it into the new.
@@ -174,27 +175,31 @@ fn create_lists(connection: &Connection, lake: &LakeSnapshot) -> Result<()> {
 }
 
 /// Adds rows, notes their batches, and renews what is computed from all rows.
-fn fill(connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
-    let rows = stored::load(connection, lake, |batch| batches.contains(&batch))?;
+fn fill(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
+    let rows = stored::load(connection, lake, batches)?;
     for batch in batches {
         connection.execute("INSERT INTO stored.batches VALUES (?)", [batch]).trying("note a batch")?;
     }
-    let table = PriceTable::builtin()?;
-    prices::create(connection)?;
-    prices::fill_prices(connection, table)?;
-    prices::fill_model_prices(connection, table, prices::uses_in_database(connection)?)?;
-    for object in OBJECTS {
-        connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+    let table = lake.price_table()?;
+    let meanings = prices::meanings(table, prices::uses_in_database(connection)?);
+    if !has_our_definitions(connection, lake)? {
+        prices::create(connection)?;
+        prices::fill_prices(connection, table, &table.keys())?;
+        for object in OBJECTS {
+            connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+        }
+        connection
+            .execute("UPDATE stored.contents SET definitions = ?", [definitions(lake)?])
+            .trying("note the definitions")?;
     }
-    connection
-        .execute("UPDATE stored.contents SET definitions = ?", [definitions()?])
-        .trying("note the definitions")?;
+    prices::fill_model_prices(connection, &meanings)?;
+    price_files::write(connection, table, target.prices, target.scratch)?;
     Ok(rows)
 }
 
 /// Tells builds apart whose views, macros or prices differ.
-fn definitions() -> Result<String> {
-    Ok(format!("{} {}", objects::definitions(), PriceTable::builtin()?.fingerprint()))
+fn definitions(lake: &LakeSnapshot) -> Result<String> {
+    Ok(format!("{} {}", objects::definitions(), lake.price_table()?.fingerprint()))
 }
 
 fn in_transaction<T>(connection: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -3,27 +3,34 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chrono::NaiveDate;
 
 use crate::model::tables::SCHEMA_VERSION;
+use crate::pricing::{PriceTable, PricingError};
 
 /// The committed parts of a lake.
 #[derive(Debug, Clone, Default)]
 pub struct LakeSnapshot {
     /// The lake's own id: a database filled from another lake is not added to.
     pub lake_id: String,
-    /// Raised whenever parts were replaced (compaction, forget, redact, repair): then batch numbers alone do not tell what a
-    /// database lacks, and it is built anew.
+    /// Raised whenever rows of published batches changed (forget, redact, repair): then batch numbers alone do not tell what
+    /// a database lacks, and it is built anew. Compaction does not raise it: its rows are the same rows, with the batch they
+    /// had.
     pub generation: i64,
     /// Every part, of all tables.
     pub parts: Vec<Part>,
+    /// Batches whose rows stand in merged parts, of which the part's own numbers name the oldest and the newest only.
+    pub merged_batches: BTreeSet<i64>,
     /// Providers whose records can be appended again with the same `event_id` (documents, databases). Only the newest
     /// version of those is shown; for append-only files there is nothing to look for, which saves a pass over the ids.
     pub revising_providers: BTreeSet<String>,
     /// The database for notebooks, if the lake has one. Where it is up to date, bundled queries are answered from it, which
     /// is faster than opening hundreds of parts.
     pub database: Option<PathBuf>,
+    /// Prices to use, if not those that the build carries: a user's own are in there too.
+    pub prices: Option<Arc<PriceTable>>,
 }
 
 /// One Parquet file.
@@ -35,8 +42,10 @@ pub struct Part {
     pub provider: String,
     /// Where it is; the folder's name is `date=YYYY-MM-DD`.
     pub path: PathBuf,
-    /// The batch that published it.
+    /// The newest batch that its rows are of.
     pub batch: i64,
+    /// The oldest batch that its rows are of: the same, unless it was merged from parts of several.
+    pub first_batch: i64,
     /// [`SCHEMA_VERSION`] that it was written with.
     pub schema_version: i64,
 }
@@ -49,6 +58,18 @@ impl Part {
         NaiveDate::parse_from_str(folder.strip_prefix("date=")?, "%Y-%m-%d").ok()
     }
 
+    /// Whether it may hold rows of one of these batches.
+    #[must_use]
+    pub fn may_hold(&self, batches: &BTreeSet<i64>) -> bool {
+        batches.range(self.first_batch..=self.batch).next().is_some()
+    }
+
+    /// Whether it was merged from parts of several batches.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.first_batch < self.batch
+    }
+
     /// Whether it has every column that this build knows.
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -57,10 +78,22 @@ impl Part {
 }
 
 impl LakeSnapshot {
+    /// The prices to use.
+    ///
+    /// # Errors
+    /// The table that the build carries cannot be read.
+    pub fn price_table(&self) -> Result<&PriceTable, PricingError> {
+        match &self.prices {
+            Some(prices) => Ok(prices),
+            None => PriceTable::builtin(),
+        }
+    }
+
     /// The numbers of all batches.
     #[must_use]
     pub fn batches(&self) -> BTreeSet<i64> {
-        self.parts.iter().map(|part| part.batch).collect()
+        let batches = self.parts.iter().flat_map(|part| [part.first_batch, part.batch]);
+        batches.chain(self.merged_batches.iter().copied()).collect()
     }
 
     /// The parts of one table.
@@ -115,6 +148,7 @@ mod tests {
             provider: provider.into(),
             path: path.into(),
             batch: 1,
+            first_batch: 1,
             schema_version: SCHEMA_VERSION,
         }
     }

@@ -3,6 +3,8 @@
 //!
 //! Promise: of a record that was written again with the same `event_id`, only the newest version is in `stored`.
 
+use std::collections::BTreeSet;
+
 use duckdb::Connection;
 
 use crate::model::tables::{TABLES, TableSpec};
@@ -57,12 +59,16 @@ fn replace(connection: &Connection, name: &str, rows: &str) -> Result<()> {
     connection.execute_batch(&sql).trying(&format!("look into the parts of {name}"))
 }
 
-/// Adds the rows of the batches that `is_wanted`; returns how many.
-pub(super) fn load(connection: &Connection, lake: &LakeSnapshot, is_wanted: impl Fn(i64) -> bool) -> Result<usize> {
+/// Adds the rows of `batches`; returns how many.
+pub(super) fn load(connection: &Connection, lake: &LakeSnapshot, batches: &BTreeSet<i64>) -> Result<usize> {
     let mut loaded = 0;
     for table in TABLES {
         let name = table.name;
-        let Some(rows) = rows(name, lake, |part| is_wanted(part.batch)) else { continue };
+        let Some(mut rows) = rows(name, lake, |part| part.may_hold(batches)) else { continue };
+        if lake.parts_of(name).any(|part| part.is_merged() && part.may_hold(batches)) {
+            let numbers = batches.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+            rows = format!("SELECT * FROM ({rows}) WHERE batch IN ({numbers})");
+        }
         let insert = format!("INSERT INTO stored.{name} BY NAME {rows}");
         loaded += connection.execute(&insert, []).trying(&format!("load the rows of {name}"))?;
         if REVISED.contains(&name) && !lake.revising_providers.is_empty() {

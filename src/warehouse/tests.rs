@@ -1,5 +1,7 @@
 //! The warehouse on mock lakes: parts written by DuckDB in the declared columns, answers compared with sums done by hand.
 
+mod bug_classes;
+mod cost_modes;
 mod golden;
 mod lint;
 pub mod mock;

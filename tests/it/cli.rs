@@ -35,8 +35,11 @@ fn help_of_the_program() {
     Commands:
       export   Bring everything new from this machine's agents into the lake
       query    Ask a bundled question, or one of your own, over the lake
+      compact  Merge the parts of days that are over, and of days with many parts
+      merge    Bring the rows of other lakes, from other machines, into this one
       sources  Show what was found where, and how much of it is new
       schema   Describe the tables: columns, types, units, meaning
+      prices   Look at prices, find models without one, check and update your own
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -77,6 +80,12 @@ fn help_of_export() {
           --no-duckdb
               Do not refresh agentlake.duckdb
 
+          --prices <FILE>
+              Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is
+              one]
+
+              [env: AGENTLAKE_PRICES]
+
           --threads <N>
               Threads that read and write [default: one per processor]
 
@@ -108,6 +117,15 @@ fn help_of_export() {
 
       -q, --quiet
               No progress and no summary; errors only
+
+          --no-compact
+              Leave the parts as they are, also where a day has many
+
+          --host <NAME>
+              Name of this machine in the column `host`, from now on [default: the name it had when it
+              first wrote to the lake]
+
+              [env: AGENTLAKE_HOST]
 
       -h, --help
               Print help (see a summary with '-h')
@@ -149,6 +167,25 @@ fn help_of_query() {
 
           --project <PATH>
               Only this project: its directory, or the end of it
+
+          --cost <COST>
+              Where costs come from
+
+              Possible values:
+              - auto:     What the tool reported, where it reported more than zero; else computed
+              - computed: From counters and prices alone
+              - reported: What the tool reported alone
+
+              [default: auto]
+
+          --prices-at <YYYY-MM-DD>
+              Price all history as if on this day
+
+          --prices <FILE>
+              Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is
+              one]
+
+              [env: AGENTLAKE_PRICES]
 
           --format <FORMAT>
               Form of the answer [default: by the name of --output, else table]
@@ -359,7 +396,7 @@ fn the_summary_has_these_keys() {
     let report = home.beside("report.json");
     let summary = home.export_with(&["--report", report.to_str().unwrap()]).expect_code(0).summary();
     let keys: Vec<&String> = summary.as_object().unwrap().keys().collect();
-    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read cost_added_usd issues lake part_bytes parts query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price warnings");
+    insta::assert_snapshot!(keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" "), @"batches bytes_read compacted cost_added_usd issues lake part_bytes parts price_basis query recovered_batches requests_added rows sources sources_changed tokens_added tokens_without_price warnings");
     let reported: Value = serde_json::from_slice(&fs_err::read(report).unwrap()).unwrap();
     assert_eq!(reported, summary);
     assert_eq!(summary["tokens_added"]["output_tokens"], 40);

@@ -154,6 +154,19 @@ impl Home {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts")
     }
 
+    /// `compact` of the lake, with a JSON summary.
+    pub fn compact_command(&self, arguments: &[&str]) -> Command {
+        let mut command = agentlake();
+        command.arg("compact").arg("--lake").arg(self.lake()).args(["--threads", "2", "--format", "json"]);
+        command.args(arguments).env("HOME", self.folder.path());
+        command
+    }
+
+    /// Runs `compact`.
+    pub fn compact(&self) -> Run {
+        run(&mut self.compact_command(&[]))
+    }
+
     /// Every row of the lake.
     pub fn rows(&self) -> LakeRows {
         LakeRows::read(&self.lake())

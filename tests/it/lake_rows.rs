@@ -25,7 +25,7 @@ pub const COUNTERS: [&str; 7] = [
 ];
 
 /// The rows of a lake.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LakeRows {
     tables: BTreeMap<&'static str, Vec<Row>>,
 }
@@ -63,6 +63,14 @@ impl LakeRows {
             if let Some(Value::String(path)) = row.get_mut("source_path") {
                 *path = path.replace(&home.display().to_string(), "~");
             }
+        }
+        self
+    }
+
+    /// The same rows as if another machine had written them.
+    pub fn with_host(mut self, host: &str) -> Self {
+        for row in self.tables.values_mut().flatten() {
+            row.insert("host".to_owned(), host.into());
         }
         self
     }
@@ -196,7 +204,14 @@ impl LakeRows {
     /// Fails the test unless both lakes hold the same rows in all tables, apart from `batch`.
     #[track_caller]
     pub fn assert_same_rows(&self, other: &Self, what: &str) {
-        for table in TABLES {
+        if let Some(difference) = self.difference(other) {
+            panic!("{what}: {difference}");
+        }
+    }
+
+    /// Says in which rows two lakes differ, apart from `batch`.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        TABLES.into_iter().find_map(|table| {
             let rows = |lake: &Self| -> BTreeMap<String, usize> {
                 let mut rows = BTreeMap::new();
                 for row in lake.table(table.name) {
@@ -210,16 +225,25 @@ impl LakeRows {
                 }
                 rows
             };
-            same(&rows(self), &rows(other), &format!("{what}: {}", table.name));
-        }
+            difference(&rows(self), &rows(other)).map(|difference| format!("{}: {difference}", table.name))
+        })
     }
 }
 
 /// Compares two maps and tells the first differences only.
 #[track_caller]
 fn same<V: PartialEq + std::fmt::Debug>(left: &BTreeMap<String, V>, right: &BTreeMap<String, V>, what: &str) {
+    if let Some(difference) = difference(left, right) {
+        panic!("{what}: {difference}");
+    }
+}
+
+fn difference<V: PartialEq + std::fmt::Debug>(
+    left: &BTreeMap<String, V>,
+    right: &BTreeMap<String, V>,
+) -> Option<String> {
     if left == right {
-        return;
+        return None;
     }
     let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     let differing: Vec<String> = keys
@@ -228,7 +252,8 @@ fn same<V: PartialEq + std::fmt::Debug>(left: &BTreeMap<String, V>, right: &BTre
         .map(|key| format!("{key}:\n  left  {:?}\n  right {:?}", left.get(key), right.get(key)))
         .collect();
     let shown = &differing[..differing.len().min(4)];
-    panic!("{what}: {} of {} differ, the first:\n{}", differing.len(), left.len().max(right.len()), shown.join("\n"));
+    let all = left.len().max(right.len());
+    Some(format!("{} of {all} differ, the first:\n{}", differing.len(), shown.join("\n")))
 }
 
 /// A value as text; NULL is empty.

@@ -17,15 +17,22 @@
 mod bad_input;
 mod beta;
 mod cli;
+mod compaction;
 mod contract;
 mod corpus;
 mod crash;
+mod disks;
+mod faults;
 mod fixtures;
 mod fuzz;
 mod home;
 mod incremental;
 mod lake_rows;
+mod merging;
+mod nightly;
 mod parquet_layout;
+#[cfg(feature = "duckdb")]
+mod prices;
 mod regression;
 mod resume;
 mod rollout;

@@ -51,9 +51,10 @@ CREATE TABLE origins (
     json  TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- The usage ledger: the record that stands for each request.
+-- The usage ledger: the record that stands for each request. Rows stand in the order they came: keys are hashes, and a table
+-- ordered by them would have every wave write every page. Only the small index is.
 CREATE TABLE requests (
-    request      BLOB PRIMARY KEY,
+    request      BLOB NOT NULL UNIQUE,
     rev          INTEGER NOT NULL,
     class        INTEGER NOT NULL,
     rank0        INTEGER NOT NULL,
@@ -72,7 +73,7 @@ CREATE TABLE requests (
     last_ts      INTEGER NOT NULL,
     origin       INTEGER NOT NULL REFERENCES origins (id),
     batch        INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TABLE undo_requests AS SELECT * FROM requests;
 
 CREATE TABLE batches (

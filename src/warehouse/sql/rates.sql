@@ -15,6 +15,8 @@ SELECT
     (prices.cache_write_5m * place.factor * 0.000001::DECIMAL(7, 6))::DECIMAL(18, 12) AS cache_write_5m,
     (prices.cache_write_1h * place.factor * 0.000001::DECIMAL(7, 6))::DECIMAL(18, 12) AS cache_write_1h,
     (prices.output * place.factor * 0.000001::DECIMAL(7, 6))::DECIMAL(18, 12) AS output,
-    (prices.web_search_per_1k * 0.001000::DECIMAL(7, 6))::DECIMAL(18, 12) AS web_search
+    (prices.web_search_per_1k * 0.001000::DECIMAL(7, 6))::DECIMAL(18, 12) AS web_search,
+    prices.basis,
+    prices.source
 FROM prices
 CROSS JOIN LATERAL (VALUES (false, 1::DECIMAL(9, 6)), (true, prices.geo_us_mult)) AS place (in_us, factor);

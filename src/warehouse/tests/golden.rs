@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::mock::{MockLake, Usage, union};
 use crate::model::{Counters, time};
-use crate::pricing::{ModelUse, PriceTable, cost_of};
+use crate::pricing::{ModelUse, PriceTable, Request, cost_of};
 
 /// One request and its exact cost in USD; `""` is NULL.
 fn check(cases: &[(&'static str, &'static str, &'static str, &str)]) {
@@ -143,7 +143,7 @@ fn every_request_has_exactly_one_price_row_and_a_status() {
     assert_eq!(
         statuses,
         [
-            "<synthetic>,not_billable,not_billable,5",
+            "<synthetic>,free,not_billable,5",
             "claude-opus-4-6,priced,exact,5",
             "claude-opus-9,unpriced,unknown,5",
             "codex-auto-review,unpriced,unknown,5",
@@ -160,12 +160,14 @@ proptest! {
     #[test]
     fn sql_and_rust_agree(
         requests in prop::collection::vec(
-            (0_usize..6, 0_i64..40_000_000, prop::array::uniform5(prop::option::of(0_i64..400_000)), any::<bool>()),
+            (0_usize..8, 0_i64..40_000_000, prop::array::uniform5(prop::option::of(0_i64..400_000)), any::<bool>()),
             1..40,
         ),
     ) {
-        const MODELS: [&str; 6] =
-            ["claude-opus-4-6", "claude-sonnet-4-5", "claude-haiku-5-5", "gpt-5.6-luna", "gemini-3.6-flash", "unheard-of"];
+        const MODELS: [&str; 8] = [
+            "claude-opus-4-6", "claude-sonnet-4-5", "claude-haiku-5-5", "gpt-5.6-luna", "gemini-3.6-flash", "unheard-of",
+            "deepseek-chat", "deepseek-v4-pro",
+        ];
         let table = PriceTable::builtin().unwrap();
         let base = time::parse("2025-09-01T00:00:00Z").unwrap();
         let sql = |value: Option<i64>| value.map_or("NULL".to_owned(), |value| value.to_string());
@@ -185,7 +187,15 @@ proptest! {
             let model_use = ModelUse { provider: "tool".to_owned(), model: model.to_owned(), ..ModelUse::default() };
             let prompt = [input, cache_read, cache_write_5m, cache_write_1h].iter().flatten().sum();
             let recorded = counters.to_array().iter().any(Option::is_some);
-            let cost = cost_of(table, &model_use, Some(geo), at, Some(prompt), &counters).filter(|_| recorded);
+            let request = Request {
+                model_use: &model_use,
+                geo: Some(geo),
+                at,
+                prompt: Some(prompt),
+                counters: &counters,
+                priced_at: None,
+            };
+            let cost = cost_of(table, &request).unwrap().filter(|_| recorded);
             expected.push(cost.map_or(String::new(), |cost| cost.to_string()));
         }
         let mut lake = MockLake::new();

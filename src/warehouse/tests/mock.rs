@@ -23,6 +23,14 @@ impl MockLake {
 
     /// Writes a part of what `select` returns. `ts` may be given as a text in UTC; its day is the partition.
     pub fn part(&mut self, table: &str, provider: &str, date: &str, batch: i64, select: &str) -> &mut Self {
+        self.merged_part(table, provider, date, &[(batch, select.to_owned())])
+    }
+
+    /// Writes a part of rows of several batches, the oldest first, as compaction does.
+    pub fn merged_part(&mut self, table: &str, provider: &str, date: &str, rows: &[(i64, String)]) -> &mut Self {
+        let batch = rows.last().unwrap().0;
+        let of_batch = |(batch, select): &(i64, String)| format!("SELECT {batch} AS batch, * FROM ({select})");
+        let select = union(&rows.iter().map(of_batch).collect::<Vec<_>>());
         let spec = TABLES.iter().find(|spec| spec.name == table).unwrap();
         let columns: Vec<_> = spec.all_columns().collect();
         let nothing: Vec<_> =
@@ -37,7 +45,7 @@ impl MockLake {
         let sql = format!(
             "COPY (
                  SELECT {} FROM (
-                     SELECT {} WHERE false UNION ALL BY NAME SELECT {batch} AS batch, * FROM ({select})
+                     SELECT {} WHERE false UNION ALL BY NAME {select}
                  )
              ) TO '{}' (FORMAT parquet, COMPRESSION zstd)",
             cast.join(", "),
@@ -45,11 +53,15 @@ impl MockLake {
             path.display(),
         );
         connection::in_memory().unwrap().execute_batch(&sql).unwrap();
+        if rows.len() > 1 {
+            self.snapshot.merged_batches.extend(rows.iter().map(|(batch, _)| *batch));
+        }
         self.snapshot.parts.push(Part {
             table: table.to_owned(),
             provider: provider.to_owned(),
             path,
             batch,
+            first_batch: rows.first().unwrap().0,
             schema_version: SCHEMA_VERSION,
         });
         self
@@ -75,6 +87,10 @@ impl MockLake {
 
     pub fn database(&self) -> PathBuf {
         self.folder.path().join("agentlake.duckdb")
+    }
+
+    pub fn prices(&self) -> PathBuf {
+        self.folder.path().join("prices")
     }
 
     pub fn scratch(&self) -> PathBuf {

@@ -130,19 +130,25 @@ fn models_projects_sessions_and_tools_add_up() {
     let models = bundled(&lake, "model_cost", &everything);
     assert_eq!(
         models[0],
-        "claude,claude-opus-5,standard,anthropic/claude-opus-5,exact,2,2000000,1000000,30.000000000000,96.7741935483871,15.0,0,2026-10-31,2026-10-31"
+        "claude,claude-opus-5,standard,anthropic/claude-opus-5,exact,2,2000000,1000000,30.000000000000,96.7741935483871,15.0,0,0.000000000000,0,100,2026-10-31,2026-10-31"
     );
-    assert_eq!(models[2], "claude,claude-opus-9,standard,,unknown,1,1000,,,,,1000,2026-11-01,2026-11-01");
+    assert_eq!(
+        models[2],
+        "claude,claude-opus-9,standard,,unknown,1,1000,,,,,1000,0.000000000000,1,0,2026-11-01,2026-11-01"
+    );
     let projects = bundled(&lake, "project_cost", &everything);
-    assert_eq!(projects[0], "claude,/home/u/app,1,1,3,2001000,1000000,30.000000000000,1000,1,99,2026-10-31,2026-11-01");
+    assert_eq!(
+        projects[0],
+        "claude,/home/u/app,1,1,3,2001000,1000000,30.000000000000,0.000000000000,1000,1,99,2026-10-31,2026-11-01"
+    );
     let sessions = bundled(&lake, "session_cost", &everything);
     assert_eq!(
         sessions[0],
-        "claude,s1,,/home/u/app,A | title,2026-10-31 22:30:00,2026-11-01 12:00:00,3,1000000,2001000,1000000,30.000000000000,1000,1,99"
+        "claude,s1,,/home/u/app,A | title,2026-10-31 22:30:00,2026-11-01 12:00:00,3,1000000,2001000,1000000,30.000000000000,0.000000000000,1000,1,99"
     );
     assert_eq!(
         sessions[1],
-        "codex,s2,,/home/u/web,,2026-11-01 12:00:00,2026-11-01 12:00:00,1,200000,500000,,1.000000000000,0,0,100"
+        "codex,s2,,/home/u/web,,2026-11-01 12:00:00,2026-11-01 12:00:00,1,200000,500000,,1.000000000000,0.000000000000,0,0,100"
     );
     assert_eq!(bundled(&lake, "tool_use", &everything), ["claude,Read,,1,1,0,1,100.0,1,40.0,40.0"]);
     let health = bundled(&lake, "data_health", &everything);

@@ -14,7 +14,8 @@ fn lake() -> MockLake {
 }
 
 fn refreshed(lake: &MockLake) -> Refreshed {
-    refresh(Target { database: &lake.database(), scratch: &lake.scratch() }, &lake.snapshot).unwrap()
+    let target = Target { database: &lake.database(), scratch: &lake.scratch(), prices: &lake.prices() };
+    refresh(target, &lake.snapshot).unwrap()
 }
 
 /// Opened as a notebook does, without any of our settings.
@@ -78,12 +79,35 @@ fn replaced_parts_are_read_anew() {
     let mut lake = lake();
     lake.part("usage", "claude", "2026-11-01", 2, &OPUS.select("b"));
     refreshed(&lake);
-    // Compaction made one part of two.
+    // A repair wrote the rows anew.
     lake.snapshot.parts.clear();
     lake.part("usage", "claude", "2026-11-01", 2, &union(&[OPUS.select("a"), OPUS.select("b")]));
     lake.snapshot.generation += 1;
     assert_eq!(reason(refreshed(&lake)), "parts of the lake were replaced");
     assert_eq!(texts(&notebook(&lake), "SELECT count(*) FROM usage"), ["{'count_star()': 2}"]);
+}
+
+#[test]
+fn merged_parts_are_the_same_rows() {
+    let mut lake = lake();
+    lake.part("usage", "claude", "2026-11-01", 2, &OPUS.select("b"));
+    refreshed(&lake);
+    // A third batch comes, and before anybody refreshes, compaction makes one part of all three.
+    lake.snapshot.parts.clear();
+    lake.merged_part(
+        "usage",
+        "claude",
+        "2026-11-01",
+        &[(1, OPUS.select("a")), (2, OPUS.select("b")), (3, OPUS.select("c"))],
+    );
+    assert_eq!(refreshed(&lake), Refreshed::Added { batches: 1, rows: 1 });
+    assert_eq!(refreshed(&lake), Refreshed::UpToDate);
+    let rows = texts(&notebook(&lake), "SELECT request_key, batch FROM usage ORDER BY batch");
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().zip(1..).all(|(row, batch)| row.contains(&format!("'batch': {batch}"))), "{rows:?}");
+    // One more, in a part of its own beside the merged one.
+    lake.part("usage", "claude", "2026-11-01", 4, &OPUS.select("d"));
+    assert_eq!(refreshed(&lake), Refreshed::Added { batches: 1, rows: 1 });
 }
 
 #[test]
@@ -123,7 +147,7 @@ fn a_failed_refresh_changes_nothing() {
     lake.part("usage", "claude", "2026-11-01", 2, &OPUS.select("b"));
     let broken = lake.snapshot.parts.last().unwrap().path.clone();
     fs_err::write(&broken, "not Parquet").unwrap();
-    let target = Target { database: &lake.database(), scratch: &lake.scratch() };
+    let target = Target { database: &lake.database(), scratch: &lake.scratch(), prices: &lake.prices() };
     refresh(target, &lake.snapshot).unwrap_err();
     assert_eq!(texts(&notebook(&lake), "SELECT request_key FROM usage"), ["{'request_key': a}"]);
     lake.snapshot.parts.pop();
