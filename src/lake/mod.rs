@@ -25,6 +25,7 @@ pub mod session_rows;
 pub mod settle;
 pub mod state;
 pub mod successor;
+mod suspect;
 pub mod usage_sums;
 pub mod verify;
 pub mod wave;

@@ -155,6 +155,20 @@ impl PartReader {
     }
 }
 
+/// Whether readers that go by the Arrow schema in the file see the columns that it has. The Arrow reader panics where that
+/// copy is damaged.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_readable_by_all(path: &Path) -> Result<bool> {
+    let file = fs_err::File::open(path)?.into_parts().0;
+    let with_copy = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let types = |schema: &SchemaRef| -> Vec<_> {
+        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone())).collect()
+    };
+    Ok(types(with_copy.schema()) == types(PartReader::open(path)?.schema()))
+}
+
 /// A column of text.
 #[must_use]
 pub fn texts<'a>(rows: &'a RecordBatch, name: &str) -> Option<&'a StringArray> {

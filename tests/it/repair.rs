@@ -227,3 +227,23 @@ fn where_there_is_no_lake_none_is_made() {
     assert!(repair(&home).expect_code(2).stderr.contains("there is no lake"));
     assert!(!home.lake().exists());
 }
+
+#[test]
+fn a_compacted_lake_is_verified_and_made_anew_like_another() {
+    for name in ["deleted state", "deleted part", "flipped byte", "none"] {
+        let (home, mut sessions, _) = lake();
+        home.compact().expect_code(0);
+        sessions.claude[0].turns(1);
+        sessions.write(&home);
+        home.export().expect_code(0);
+        let sound = home.rows();
+        assert_eq!(verify(&home, &["--against-sources"]).code, Some(0), "{name}");
+        if let Some(damage) = DAMAGES.iter().find(|damage| damage.name == name) {
+            (damage.inflict)(&home.lake());
+        }
+        repair(&home).expect_code(0);
+        assert_mended(&home, &sound, name);
+        home.compact().expect_code(0);
+        assert_mended(&home, &sound, &format!("{name}, compacted again"));
+    }
+}

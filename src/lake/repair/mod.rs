@@ -13,7 +13,7 @@
 mod quarantine;
 mod survey;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use quarantine::Quarantine;
@@ -24,7 +24,7 @@ use super::part_file::{PartReader, text, texts};
 use super::recollect::Recollection;
 use super::state::State;
 use super::verify::{FindingKind, Findings};
-use super::{Lake, LakeError, Layout, Result, commit, crash};
+use super::{Lake, LakeError, Layout, Result, commit, crash, suspect};
 
 /// What became of the lake, before its sources are read again.
 #[derive(Debug, Default)]
@@ -74,7 +74,8 @@ pub fn repair(root: &Path, findings: &Findings, host: &str, now: i64) -> Result<
     repaired.is_rebuilt =
         repaired.state.is_some() || lost_parts || survey.adopted > 0 || findings.counts().iter().any(other);
     let mut kept = survey.kept;
-    repaired.salvaged = salvage(&layout, &survey.lake_id, &survey.discarded, &mut kept, host)?;
+    let sources = state.sources()?.into_iter().map(|known| known.path.display().to_string()).collect();
+    repaired.salvaged = salvage(&layout, &survey.lake_id, &survey.discarded, &mut kept, host, &sources)?;
     for discarded in &survey.discarded {
         quarantine.take(&discarded.path, &discarded.reason)?;
     }
@@ -141,16 +142,18 @@ fn salvage(
     discarded: &[survey::Discarded],
     kept: &mut Vec<super::state::Part>,
     host: &str,
+    sources: &HashSet<String>,
 ) -> Result<u64> {
+    let is_known = |path: &str| sources.contains(path);
     let mut carrier = Carrier::new(layout, lake_id, Numbering::Keep);
     let mut rows_taken = 0_u64;
     for discarded in discarded {
         let Some(name) = &discarded.readable else { continue };
         let known = survey::kept_rows(layout, kept, name.table.name)?;
         // Damaged pages may stop the reader anywhere: what came before is taken only if all can be read.
-        let Ok(batches) = read_all(&discarded.path) else { continue };
+        let Ok(batches) = suspect::read(|| read_all(&discarded.path)) else { continue };
         for rows in &batches {
-            let keep = survey::worth_carrying(rows, discarded, &known, host);
+            let keep = survey::worth_carrying(rows, discarded, &known, host, &is_known);
             if keep.true_count() > 0 {
                 rows_taken += keep.true_count() as u64;
                 carrier.add(name.table, &name.provider, rows, &keep)?;

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use arrow::array::BooleanArray;
 use rayon::prelude::*;
 
-use crate::lake::part_file::{PartName, PartReader, fingerprint, id, integer, integers, text, texts};
+use crate::lake::part_file::{
+    PartName, PartReader, fingerprint, id, integer, integers, is_readable_by_all, text, texts,
+};
 use crate::lake::state::{Part, State};
-use crate::lake::{LakeError, Layout, Result};
+use crate::lake::{LakeError, Layout, Result, suspect};
 use crate::model::tables::SCHEMA_VERSION;
 
 /// Files of a lake by what becomes of them.
@@ -72,14 +74,19 @@ impl Facts {
             fault: None,
             path,
         };
-        match PartReader::open(&facts.path) {
+        let told = suspect::read(|| {
+            let reader = PartReader::open(&facts.path)?;
+            let lake_id = reader.note("lake_id").map(str::to_owned);
+            let version = reader.number("schema_version").unwrap_or_default();
+            let batches = (reader.number("batch"), reader.batches());
+            Ok((lake_id, version, batches, reader.rows(), is_readable_by_all(&facts.path)?))
+        });
+        match told {
             Err(error) => facts.fault = Some(error.to_string()),
-            Ok(reader) => {
-                facts.lake_id = reader.note("lake_id").map(str::to_owned);
-                facts.schema_version = reader.number("schema_version").unwrap_or_default();
-                facts.batch = reader.number("batch");
-                facts.batches = reader.batches();
-                facts.rows = reader.rows();
+            Ok((.., false)) => facts.fault = Some("it says two things of its columns".to_owned()),
+            Ok((lake_id, version, batches, rows, true)) => {
+                (facts.lake_id, facts.schema_version, facts.rows) = (lake_id, version, rows);
+                (facts.batch, facts.batches) = batches;
             }
         }
         facts
@@ -212,7 +219,7 @@ struct Seen {
 impl Seen {
     /// How many rows of a part were seen in others. Unless all are new, none of them counts as seen here.
     fn doubles(&mut self, path: &Path, name: &PartName, fingerprint: Option<(i64, [u8; 16])>) -> Result<i64> {
-        let rows = rows_of(path)?;
+        let rows = suspect::read(|| rows_of(path))?;
         let seen = self.rows.entry(name.table.name).or_default();
         if fingerprint.is_some_and(|fingerprint| !self.files.insert(fingerprint)) {
             return Ok(i64::MAX);
@@ -240,12 +247,13 @@ fn rows_of(path: &Path) -> Result<Vec<(u128, i64)>> {
 }
 
 /// Which rows of a discarded part to carry on: those that no kept part has, and of a damaged part only those of sources
-/// that cannot be read again.
+/// that cannot be read again. `is_known` tells of a path whether a source had it: a damaged path names none.
 pub fn worth_carrying(
     rows: &arrow::array::RecordBatch,
     discarded: &Discarded,
     kept: &HashSet<(u128, i64)>,
     host: &str,
+    is_known: &dyn Fn(&str) -> bool,
 ) -> BooleanArray {
     let columns = (texts(rows, "event_id"), integers(rows, "batch"), texts(rows, "source_path"), texts(rows, "host"));
     let (Some(events), Some(batches), Some(paths), Some(hosts)) = columns else {
@@ -261,7 +269,7 @@ pub fn worth_carrying(
             let path = text(paths, row).unwrap_or_default();
             let is_gone = match last {
                 Some((before, is_gone)) if before == path => is_gone,
-                _ => !Path::new(path).exists(),
+                _ => !Path::new(path).exists() && is_known(path),
             };
             last = Some((path, is_gone));
             Some(discarded.is_sound || is_gone || text(hosts, row) != Some(host))
