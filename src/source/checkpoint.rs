@@ -31,9 +31,9 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Whether nothing is known of how to go on: the state was made anew and remembers no more than the path. Such a source
-    /// is read from its start.
+    /// is read from its start. No file that was ever found has no inode and no time.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
-        self.carry.is_empty()
+        self.stat.inode == 0 && self.stat.ctime == 0
     }
 }

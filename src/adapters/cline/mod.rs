@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use super::{Enumeration, Progress, ProviderInfo, SourceAdapter, document};
 use crate::model::Rows;
-use crate::source::{Checkpoint, ReadLimits, Roots, Source};
+use crate::source::{Checkpoint, QUIET, ReadLimits, Roots, Source};
 
 use discovery::{CLINE, Form, KILO, Member, ROO};
 
@@ -96,9 +96,13 @@ fn read(
     limits: &ReadLimits,
     out: &mut Rows,
 ) -> io::Result<Progress> {
+    let form = Form::of(&source.path);
+    // A task that begins may have its history before the file that people see, which says all of it better.
+    if form == Form::History && limits.now.saturating_sub(source.stat.mtime) < QUIET {
+        return Ok(Progress::default());
+    }
     let is_first = checkpoint.is_none_or(|before| before.offset == 0);
     document::read(source, checkpoint, limits, out, |bytes, open, out| {
-        let form = Form::of(&source.path);
         open.parse(bytes, out, |json, open, out| match form {
             Form::Classic => classic::write(json, member, &source.path, is_first, open, out),
             Form::Sdk => sdk::write(json, member, &source.path, open, out),

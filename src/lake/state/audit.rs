@@ -92,7 +92,7 @@ impl State {
     /// # Errors
     /// SQLite refuses.
     pub fn source_marks(&self) -> Result<Vec<SourceMark>> {
-        let sql = "SELECT id, provider, path, device, inode, read_offset, was_rewritten, carry = '' FROM sources";
+        let sql = "SELECT id, provider, path, device, inode, read_offset, was_rewritten, inode = 0 AND ctime = 0 FROM sources";
         self.all(sql, (), |row| {
             let path: Vec<u8> = row.get(2)?;
             Ok(SourceMark {
