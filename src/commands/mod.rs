@@ -14,9 +14,13 @@ mod price_updates;
 pub mod prices;
 #[cfg(feature = "duckdb")]
 pub mod query;
+#[cfg(feature = "duckdb")]
+mod query_files;
 pub mod schema;
 pub mod sources;
 mod summary;
+#[cfg(feature = "duckdb")]
+mod time_zone;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
