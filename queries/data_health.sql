@@ -1,5 +1,6 @@
 -- title: Data health
 -- question: How complete and how certain are the numbers, and what could not be read?
+-- theme: habits and health
 -- parameters: since, until, provider
 -- columns:
 --   provider VARCHAR: tool whose sessions were read

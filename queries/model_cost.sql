@@ -1,5 +1,6 @@
 -- title: Cost by model
 -- question: Which models cost what, at which effective price, and which have none?
+-- theme: where it goes
 -- parameters: tz, since, until, provider, project
 -- columns:
 --   provider VARCHAR: tool whose sessions were read

@@ -1,5 +1,6 @@
 -- title: Cost by project
 -- question: Which projects cost what?
+-- theme: where it goes
 -- parameters: tz, since, until, provider, project
 -- columns:
 --   provider VARCHAR: tool whose sessions were read

@@ -1,5 +1,6 @@
 -- title: Cost by session
 -- question: Which sessions cost most, how long were they, and how large did their prompts get?
+-- theme: sessions
 -- parameters: tz, since, until, provider, project
 -- columns:
 --   provider VARCHAR: tool whose sessions were read

@@ -1,5 +1,6 @@
 -- title: Tool use
 -- question: Which tools are called how often, how often do they fail, and how long do they take?
+-- theme: tools
 -- parameters: tz, since, until, provider, project
 -- columns:
 --   provider VARCHAR: tool whose sessions were read

@@ -424,6 +424,12 @@ pub struct QueryArgs {
     /// Last day, included.
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub until: Option<chrono::NaiveDate>,
+    /// Time zone whose days count, of the IANA database [default: the system's].
+    #[arg(long, value_name = "ZONE")]
+    pub tz: Option<String>,
+    /// Day that weeks begin with [default: monday].
+    #[arg(long, value_name = "DAY")]
+    pub week_start: Option<chrono::Weekday>,
     /// Only these providers.
     #[arg(long, value_name = "SLUG")]
     pub provider: Vec<String>,
@@ -436,6 +442,12 @@ pub struct QueryArgs {
     /// Price all history as if on this day.
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub prices_at: Option<chrono::NaiveDate>,
+    /// Another parameter of the query, such as top=10.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub param: Vec<(String, String)>,
+    /// Folder with queries of your own, one SQL file each, listed and named like the bundled ones.
+    #[arg(long, value_name = "DIR", env = "AGENTLAKE_QUERIES")]
+    pub queries: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]
     pub prices: PricesArgs,
@@ -479,6 +491,19 @@ pub enum QueryFormat {
     Markdown,
     /// A Parquet file (needs --output).
     Parquet,
+}
+
+/// `NAME=VALUE`.
+#[cfg(feature = "duckdb")]
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name) => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE, for example top=10".to_owned()),
+    }
 }
 
 /// `PROVIDER=PATH`.

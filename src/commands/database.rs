@@ -15,7 +15,7 @@ use crate::lake::{Lake, Layout, State};
 use crate::pricing::{self, PriceTable};
 use crate::warehouse::{self, CostAdded, CostMode, Format, LakeSnapshot, Part, Target};
 
-use super::{own_prices, places};
+use super::{own_prices, places, time_zone};
 
 /// The committed parts of a lake, as its state lists them.
 ///
@@ -173,7 +173,10 @@ pub fn query(arguments: &QueryArgs) -> Result<()> {
         file: arguments.file.clone(),
         since: arguments.since,
         until: arguments.until,
-        tz: None,
+        tz: Some(time_zone::chosen(arguments.tz.as_deref())?),
+        week_start: arguments.week_start,
+        parameters: arguments.param.clone(),
+        queries: arguments.queries.clone(),
         cost: match arguments.cost {
             CostSource::Auto => CostMode::Auto,
             CostSource::Computed => CostMode::Computed,

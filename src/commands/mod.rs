@@ -14,11 +14,15 @@ mod price_updates;
 pub mod prices;
 #[cfg(feature = "duckdb")]
 pub mod query;
+#[cfg(feature = "duckdb")]
+mod query_files;
 pub mod rebuild;
 pub mod repair;
 pub mod schema;
 pub mod sources;
 mod summary;
+#[cfg(feature = "duckdb")]
+mod time_zone;
 pub mod verify;
 
 use std::io::{self, Write as _};

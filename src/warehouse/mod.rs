@@ -17,6 +17,7 @@
 mod bundled;
 mod connection;
 mod cost;
+mod header;
 mod missing;
 mod objects;
 mod price_files;
@@ -36,13 +37,15 @@ use thiserror::Error;
 
 use crate::pricing::PricingError;
 
-pub use bundled::{BUNDLED, BundledQuery, Column, markdown as bundled_markdown};
+pub use bundled::{BUNDLED, bundled, by_theme, markdown as bundled_markdown};
 pub use connection::DUCKDB_VERSION;
 pub use cost::{CostAdded, cost_added};
+pub use header::{Column, NamedQuery};
 pub use missing::{MissingPrice, missing_prices};
 pub use query::{CostMode, Filters, Format, Question, run};
 pub use refresh::{Refreshed, Target, refresh};
 pub use snapshot::{LakeSnapshot, Part, Wanted};
+pub use time_zones::zone_named;
 
 /// What can go wrong between the lake and an answer.
 #[derive(Debug, Error)]

@@ -9,6 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::model::tables::{SCHEMA_VERSION, TABLES};
 
+use super::bundled::{BUNDLED, macro_of};
+use super::header::NamedQuery;
 use super::statements;
 
 /// A view or macro.
@@ -33,7 +35,8 @@ objects! {
     "sessions" "messages" "usage" "usage_copies" "tool_calls" "tool_results" "issues"
     "messages_unique" "tool_calls_unique" "tool_use"
     "usage_single" "usage_revised" "requests" "rates" "priced_requests"
-    "zone_offsets" "local_requests" "local_tool_use" "daily_cost"
+    "zone_offsets" "local_requests" "local_tool_use" "local_steps"
+    "tool_requests" "week_of" "money_share"
 }
 
 /// Tables that are filled by this program rather than from the parts.
@@ -47,6 +50,8 @@ pub(super) const PRICES: [&str; 4] = ["prices", "price_hours", "price_basis", "m
 pub(super) struct Needed {
     names: BTreeSet<&'static str>,
     mentioned: BTreeSet<&'static str>,
+    /// Bundled queries whose macros are needed.
+    queries: BTreeSet<&'static str>,
 }
 
 impl Needed {
@@ -59,7 +64,13 @@ impl Needed {
     /// What `text` mentions, and what that uses.
     pub fn named_in(text: &str) -> Self {
         let mut needed = Self::default();
-        let own = words(text);
+        let mut own = words(text);
+        // A macro is as good as its text.
+        for query in BUNDLED.iter().filter(|query| !is_object(query.name)) {
+            if own.contains(query.name) {
+                own.extend(words(query.statement()));
+            }
+        }
         let objects = OBJECTS.iter().map(|object| object.name);
         needed.mentioned.extend(FILLED.into_iter().chain(objects).filter(|name| own.contains(*name)));
         needed.add(text);
@@ -69,7 +80,11 @@ impl Needed {
     /// All objects and tables.
     pub fn everything() -> Self {
         let objects = OBJECTS.iter().map(|object| object.name);
-        Self { names: objects.chain(FILLED).collect(), mentioned: FILLED.into_iter().collect() }
+        Self {
+            names: objects.chain(FILLED).collect(),
+            mentioned: FILLED.into_iter().collect(),
+            queries: BUNDLED.iter().map(|query| query.name).collect(),
+        }
     }
 
     fn add(&mut self, text: &str) {
@@ -81,6 +96,11 @@ impl Needed {
                 && self.names.insert(object.name)
             {
                 self.add(object.sql);
+            }
+            if let Some(query) = BUNDLED.iter().find(|query| query.name == word)
+                && self.queries.insert(query.name)
+            {
+                self.add(query.statement());
             }
         }
     }
@@ -105,10 +125,29 @@ impl Needed {
         OBJECTS.iter().filter(|object| self.contains(object.name))
     }
 
+    /// The bundled queries whose macros are needed.
+    pub fn queries(&self) -> impl Iterator<Item = &'static NamedQuery<'static>> {
+        BUNDLED.iter().filter(|query| self.queries.contains(query.name))
+    }
+
     /// The lake's tables.
     pub fn tables(&self) -> impl Iterator<Item = &'static str> {
         TABLES.iter().map(|table| table.name).filter(|name| self.contains(name))
     }
+}
+
+fn is_object(name: &str) -> bool {
+    OBJECTS.iter().any(|object| object.name == name)
+}
+
+/// What makes the macro of a query, and a view of its answer without limits for tools that only know tables. Where a view of
+/// the lake has the name already, it stays.
+pub(super) fn macro_and_view(query: &NamedQuery<'_>) -> String {
+    let mut sql = macro_of(query) + ";\n";
+    if !is_object(query.name) {
+        sql += &format!("CREATE OR REPLACE VIEW {name} AS SELECT * FROM {name}();\n", name = query.name);
+    }
+    sql
 }
 
 /// The words of an SQL text in lower case; those in strings too, since `query_table('usage')` needs the table.
@@ -126,6 +165,9 @@ pub(super) fn definitions() -> String {
     let mut text = format!("schema {SCHEMA_VERSION}\n");
     for object in OBJECTS {
         text.push_str(object.sql);
+    }
+    for query in BUNDLED {
+        text.push_str(query.sql);
     }
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }

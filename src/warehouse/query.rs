@@ -8,14 +8,15 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use chrono::{Days, NaiveDate};
+use chrono::{Days, NaiveDate, Weekday};
 use chrono_tz::Tz;
 use duckdb::Connection;
 use duckdb::arrow::array::RecordBatch;
 use fs_err::File;
 
-use super::bundled::BundledQuery;
-use super::objects::Needed;
+use super::bundled::bundled;
+use super::header::NamedQuery;
+use super::objects::{Needed, macro_and_view};
 use super::render::Sheet;
 use super::usage_parts::UsageParts;
 use super::{
@@ -28,12 +29,12 @@ use super::{
 pub enum Question<'a> {
     /// A bundled query by name.
     Bundled(&'a str),
-    /// SQL of one's own: any statements, the last of which is the answer.
+    /// SQL of one's own: any statements, the last of which is the answer. A header may say that it looks at all days.
     Sql(&'a str),
 }
 
 /// What the answer is limited to. Own SQL sees only parts of these UTC days and providers; it can read the limits as
-/// `getvariable('since')`, `'until'`, `'tz'`, `'provider'`, `'project'`, `'cost_mode'` and `'prices_at'`.
+/// `getvariable('since')`, `'until'`, `'tz'`, `'week_start'`, `'provider'`, `'project'`, `'cost_mode'` and `'prices_at'`.
 #[derive(Debug, Clone, Default)]
 pub struct Filters {
     /// First day, local in `tz`.
@@ -42,6 +43,8 @@ pub struct Filters {
     pub until: Option<NaiveDate>,
     /// Time zone of the days; UTC if not given.
     pub tz: Option<String>,
+    /// The day that weeks begin with; Monday if not given.
+    pub week_start: Option<Weekday>,
     /// Providers; empty: all.
     pub providers: Vec<String>,
     /// Project: its directory, or the end of it after a slash.
@@ -50,6 +53,8 @@ pub struct Filters {
     pub cost: CostMode,
     /// Price all history as if on this day (its midnight in UTC).
     pub prices_at: Option<NaiveDate>,
+    /// Other variables that the question reads, as texts.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// Where `cost_usd` comes from.
@@ -94,7 +99,8 @@ pub enum Format {
 
 /// Answers a question into `output`, or into `out` if no file is named. A reader that goes away early is no error.
 ///
-/// Returns what the answer was priced with, if prices are part of it; answers for people end with it too.
+/// Returns what the answer was priced with and whose days it counts, as far as they are part of it; answers for people end
+/// with it too.
 ///
 /// # Errors
 /// An unknown query, zone or column; a part that cannot be read; an output that cannot be written.
@@ -110,10 +116,10 @@ pub fn run(
         return Err(WarehouseError::ParquetNeedsFile);
     }
     let sql = match question {
-        Question::Bundled(name) => BundledQuery::named(name)?.sql,
+        Question::Bundled(name) => bundled(name)?.sql,
         Question::Sql(sql) => sql,
     };
-    let zone = filters.tz.as_deref().map_or(Ok(Tz::UTC), time_zones::named)?;
+    let zone = filters.tz.as_deref().map_or(Ok(Tz::UTC), time_zones::zone_named)?;
     let connection = match question {
         Question::Bundled(_) => database(lake, filters),
         // What own SQL sees depends on the limits, and it may want to make tables.
@@ -124,7 +130,7 @@ pub fn run(
         None => parts(lake, sql, filters, zone)?,
     };
     set_variables(&connection, filters, zone)?;
-    let basis = basis(lake, sql, filters)?;
+    let basis = basis(lake, sql, filters, zone)?;
     let written = answer(&connection, sql, format, output, basis.as_deref(), out);
     match written {
         Err(WarehouseError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
@@ -132,19 +138,24 @@ pub fn run(
     }
 }
 
-/// What an answer was priced with; `None` if no price is part of it.
-fn basis(lake: &LakeSnapshot, sql: &str, filters: &Filters) -> Result<Option<String>> {
-    if !Needed::named_in(sql).prices() {
-        return Ok(None);
+/// What an answer was priced with, and whose days it counts if a zone was asked for; `None` if neither is part of it.
+fn basis(lake: &LakeSnapshot, sql: &str, filters: &Filters, zone: Tz) -> Result<Option<String>> {
+    let needed = Needed::named_in(sql);
+    let mut said = Vec::new();
+    if needed.prices() {
+        let mut prices = lake.price_table()?.basis().to_string();
+        if let Some(day) = filters.prices_at {
+            prices.extend([", all as on ", &day.to_string()]);
+        }
+        if filters.cost != CostMode::Auto {
+            prices.extend([", costs ", filters.cost.name()]);
+        }
+        said.push(prices);
     }
-    let mut basis = lake.price_table()?.basis().to_string();
-    if let Some(day) = filters.prices_at {
-        basis.extend([", all as on ", &day.to_string()]);
+    if needed.contains("tz_offsets") && filters.tz.is_some() {
+        said.push(format!("days in {}", zone.name()));
     }
-    if filters.cost != CostMode::Auto {
-        basis.extend([", costs ", filters.cost.name()]);
-    }
-    Ok(Some(basis))
+    Ok(Some(said.join("; ")).filter(|basis| !basis.is_empty()))
 }
 
 /// The database for notebooks, if it is up to date and nobody writes to it; then it holds the same rows as the parts.
@@ -157,19 +168,23 @@ fn database(lake: &LakeSnapshot, filters: &Filters) -> Option<Connection> {
 
 /// A database in memory with views over the parts of the days and providers asked for.
 fn parts(lake: &LakeSnapshot, sql: &str, filters: &Filters, zone: Tz) -> Result<Connection> {
-    let lake = lake.clone().pruned(&wanted(filters, zone));
     let connection = connection::in_memory()?;
-    let zones = statements::literals(sql).filter_map(|text| time_zones::named(text).ok()).chain([zone]);
+    let zones: HashSet<Tz> =
+        statements::literals(sql).filter_map(|text| time_zones::zone_named(text).ok()).chain([zone]).collect();
+    let is_local = zones.iter().any(|zone| *zone != Tz::UTC);
+    let query = NamedQuery { name: "", sql };
+    let lake = lake.clone().pruned(&wanted(filters, is_local, query.looks_at_all_days()));
     bind(&connection, &lake, &Needed::by(sql), zones)?;
     Ok(connection)
 }
 
 /// The UTC days in which rows of the local days can lie: offsets reach from -12 to +14 hours.
-fn wanted(filters: &Filters, zone: Tz) -> Wanted {
-    let margin = Days::new(u64::from(zone != Tz::UTC));
+fn wanted(filters: &Filters, is_local: bool, looks_at_all_days: bool) -> Wanted {
+    let margin = Days::new(u64::from(is_local));
+    let limit = |day: Option<NaiveDate>| day.filter(|_| !looks_at_all_days);
     Wanted {
-        first: filters.since.map(|day| day.checked_sub_days(margin).unwrap_or(day)),
-        last: filters.until.map(|day| day.checked_add_days(margin).unwrap_or(day)),
+        first: limit(filters.since).map(|day| day.checked_sub_days(margin).unwrap_or(day)),
+        last: limit(filters.until).map(|day| day.checked_add_days(margin).unwrap_or(day)),
         providers: filters.providers.clone(),
     }
 }
@@ -206,6 +221,9 @@ pub(super) fn bind(
     for object in needed.objects() {
         connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
     }
+    for query in needed.queries() {
+        connection.execute_batch(&macro_and_view(query)).trying(&format!("make {}", query.name))?;
+    }
     stored::replace_by_views(connection, needed, lake, &usage)
 }
 
@@ -217,6 +235,7 @@ fn set_variables(connection: &Connection, filters: &Filters, zone: Tz) -> Result
     };
     let variables = [
         ("tz", Some(quoted(zone.name()))),
+        ("week_start", filters.week_start.map(|day| quoted(day_name(day)))),
         ("since", filters.since.map(date)),
         ("until", filters.until.map(date)),
         ("provider", provider),
@@ -224,12 +243,26 @@ fn set_variables(connection: &Connection, filters: &Filters, zone: Tz) -> Result
         ("cost_mode", Some(quoted(filters.cost.name()))),
         ("prices_at", filters.prices_at.map(|day| format!("TIMESTAMP {}", quoted(&day.to_string())))),
     ];
-    for (name, value) in variables {
+    let own = filters.parameters.iter().map(|(name, value)| (name.as_str(), Some(quoted(value))));
+    for (name, value) in variables.into_iter().chain(own) {
         if let Some(value) = value {
-            connection.execute_batch(&format!("SET VARIABLE {name} = {value}")).trying(&format!("set {name}"))?;
+            connection.execute_batch(&format!("SET VARIABLE \"{name}\" = {value}")).trying(&format!("set {name}"))?;
         }
     }
     Ok(())
+}
+
+/// The name of a day of the week, as the variable `week_start` has it.
+fn day_name(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Mon => "monday",
+        Weekday::Tue => "tuesday",
+        Weekday::Wed => "wednesday",
+        Weekday::Thu => "thursday",
+        Weekday::Fri => "friday",
+        Weekday::Sat => "saturday",
+        Weekday::Sun => "sunday",
+    }
 }
 
 fn answer(

@@ -18,7 +18,8 @@ use duckdb::Connection;
 
 use crate::model::tables::SCHEMA_VERSION;
 
-use super::objects::{self, OBJECTS};
+use super::bundled::BUNDLED;
+use super::objects::{self, OBJECTS, macro_and_view};
 use super::{LakeSnapshot, Result, Trying, WarehouseError, connection, price_files, prices, stored, time_zones};
 
 /// Where the database is.
@@ -187,6 +188,9 @@ fn fill(target: Target<'_>, connection: &Connection, lake: &LakeSnapshot, batche
         prices::fill_prices(connection, table, &table.keys())?;
         for object in OBJECTS {
             connection.execute_batch(object.sql).trying(&format!("make {}", object.name))?;
+        }
+        for query in BUNDLED {
+            connection.execute_batch(&macro_and_view(query)).trying(&format!("make {}", query.name))?;
         }
         connection
             .execute("UPDATE stored.contents SET definitions = ?", [definitions(lake)?])

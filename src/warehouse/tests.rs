@@ -3,8 +3,10 @@
 mod bug_classes;
 mod cost_modes;
 mod golden;
+mod golden_queries;
 mod lint;
 pub mod mock;
 mod queries;
 mod refreshing;
 mod views;
+mod zones;

@@ -36,7 +36,10 @@ pub(super) fn all() -> impl Iterator<Item = Tz> {
 }
 
 /// The zone of a name, in any case of letters.
-pub(super) fn named(name: &str) -> Result<Tz> {
+///
+/// # Errors
+/// There is no such zone.
+pub fn zone_named(name: &str) -> Result<Tz> {
     Tz::from_str(name)
         .or_else(|_| Tz::from_str_insensitive(name))
         .map_err(|_| WarehouseError::UnknownZone(name.to_owned()))
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn zones_are_found_in_any_case_and_never_guessed() {
-        assert_eq!(named("europe/berlin").unwrap(), Tz::Europe__Berlin);
-        assert!(matches!(named("Berlin"), Err(WarehouseError::UnknownZone(_))));
+        assert_eq!(zone_named("europe/berlin").unwrap(), Tz::Europe__Berlin);
+        assert!(matches!(zone_named("Berlin"), Err(WarehouseError::UnknownZone(_))));
     }
 }

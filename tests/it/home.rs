@@ -64,7 +64,8 @@ pub fn agentlake() -> Command {
             command.env_remove(name);
         }
     }
-    command.stdin(Stdio::null());
+    // Days are those of the zone of the machine, if none is named.
+    command.stdin(Stdio::null()).env("TZ", "UTC");
     command
 }
 

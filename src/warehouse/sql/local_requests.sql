@@ -1,8 +1,11 @@
--- Priced requests with the day they fall on in a time zone, from `since` up to and including `until`.
+-- Priced requests with their local time and day in a time zone, from `since` up to and including `until`.
 CREATE OR REPLACE MACRO local_requests(
     tz := NULL, since := NULL, until := NULL, only_provider := NULL, only_project := NULL
 ) AS TABLE
-SELECT priced.*, (priced.ts_utc + to_seconds(offsets.offset_seconds))::DATE AS day
+SELECT
+    priced.*,
+    priced.ts_utc + to_seconds(offsets.offset_seconds) AS ts_local,
+    (priced.ts_utc + to_seconds(offsets.offset_seconds))::DATE AS day
 FROM priced_requests AS priced
 ASOF LEFT JOIN zone_offsets(coalesce(tz, 'UTC')) AS offsets ON priced.ts_utc >= offsets.utc_from
 WHERE (since IS NULL OR day >= since::DATE)

@@ -48,6 +48,12 @@ costed AS (
         (cache_write_5m_tokens::DECIMAL(19, 0) * rates.cache_write_5m)::DECIMAL(38, 12) AS cache_write_5m_cost_usd,
         (cache_write_1h_tokens::DECIMAL(19, 0) * rates.cache_write_1h)::DECIMAL(38, 12) AS cache_write_1h_cost_usd,
         (output_tokens::DECIMAL(19, 0) * rates.output)::DECIMAL(38, 12) AS output_cost_usd,
+        -- What caching saved and took: the distance of its prices from that of input.
+        (cache_read_tokens::DECIMAL(19, 0) * (rates.input - rates.cache_read))::DECIMAL(38, 12) AS cache_read_saved_usd,
+        (
+            coalesce(cache_write_5m_tokens, 0)::DECIMAL(19, 0) * (rates.cache_write_5m - rates.input)
+            + coalesce(cache_write_1h_tokens, 0)::DECIMAL(19, 0) * (rates.cache_write_1h - rates.input)
+        )::DECIMAL(38, 12) AS cache_write_premium_usd,
         (web_search_requests::DECIMAL(19, 0) * rates.web_search)::DECIMAL(38, 12) AS web_search_cost_usd
     FROM sized
     LEFT JOIN model_prices AS found

@@ -95,7 +95,7 @@ fn what_has_no_price_is_told() {
     for query in ["daily_cost", "model_cost", "project_cost", "session_cost"] {
         let sql = format!(
             "SELECT sum(unpriced_tokens), sum(unpriced_models), sum(estimated_usd), min(coverage_percent) FROM ({})",
-            crate::warehouse::BundledQuery::named(query).unwrap().sql.trim_end().trim_end_matches(';')
+            crate::warehouse::bundled(query).unwrap().statement()
         );
         assert_eq!(lake.sql(&sql)[0].split(',').take(2).collect::<Vec<_>>(), ["1", "1"], "{query}");
     }

@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use super::mock::{MockLake, Usage, day, union};
-use crate::warehouse::{
-    BUNDLED, BundledQuery, Column, Filters, Format, Question, WarehouseError, bundled_markdown, run,
-};
+use crate::warehouse::{BUNDLED, Column, Filters, Format, Question, WarehouseError, bundled_markdown, run};
 
 /// Two days around midnight in Berlin, two providers, two projects, one model without a price.
 fn lake() -> MockLake {
@@ -225,13 +223,13 @@ fn mistakes_are_explained() {
         run(&lake.snapshot, question, filters, Format::Csv, None, &mut Vec::new()).unwrap_err().to_string()
     };
     let everything = Filters::default();
-    assert!(ask(Question::Bundled("daly_cost"), &everything).contains("daily_cost, model_cost"));
+    assert!(ask(Question::Bundled("daly_cost"), &everything).contains("daily_cost, weekly_cost"));
     let nowhere = Filters { tz: Some("Berlin".to_owned()), ..Filters::default() };
     assert!(ask(Question::Bundled("daily_cost"), &nowhere).contains("Europe/Berlin"));
     assert!(ask(Question::Sql("SELECT nonsense FROM usage"), &everything).contains("nonsense"));
     assert!(ask(Question::Sql("FROM daily_cost(tz := 'Mars/Olympus')"), &everything).contains("Mars/Olympus"));
     assert!(ask(Question::Sql(" -- nothing"), &everything).contains("no statement"));
-    assert!(BundledQuery::named("daily_cost").is_ok());
+    assert!(crate::warehouse::bundled("daily_cost").is_ok());
 }
 
 #[test]
