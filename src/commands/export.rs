@@ -90,7 +90,7 @@ fn export(
 
 /// Merges the parts of crowded days and of days that are over. The rows are in the lake already, so a failure is a warning: the
 /// next export finishes it or tries again.
-fn compact(
+pub(super) fn compact(
     arguments: &ExportArgs,
     lake: &mut Lake,
     run: &RunSummary,

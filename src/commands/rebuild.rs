@@ -52,16 +52,21 @@ pub fn run(
     );
     progress.finish_and_clear();
     let run = run?;
-    let lake = successor.replace()?;
+    let mut lake = successor.replace()?;
     let cost = export::refresh(arguments, &lake, &run)?;
+    let mut warnings = Vec::new();
+    let compacted = export::compact(arguments, &mut lake, &run, None, options.now).unwrap_or_else(|error| {
+        warnings.push(format!("parts were not merged: {error}"));
+        Compacted::default()
+    });
     let summary = ExportSummary {
         layout: &Layout::new(root),
         run: &run,
         recovered: &lake.recovered,
         cost,
-        compacted: Compacted::default(),
+        compacted,
         carried: Some(carried),
-        warnings: &[],
+        warnings: &warnings,
     };
     export::report(arguments, &summary)?;
     Ok(if run.met_unreadable() { Ending::DoneWithUnreadable } else { Ending::Done })

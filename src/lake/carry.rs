@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use arrow::array::{Array as _, ArrayRef, BooleanArray, RecordBatch, new_null_array};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::disk::{RealDisk, create_private_dirs, sync_all};
+use super::disk::{create_private_dirs, sync_all};
 use super::layout::Layout;
 use super::part_file::{integer, integers, text, texts};
 use super::parts::{self, TableRows};
@@ -119,24 +118,18 @@ impl<'a> Carrier<'a> {
                 }
                 let target = self.layout.root().join(&part.path);
                 if let Some(folder) = target.parent() {
-                    create_private_dirs(&RealDisk, folder)?;
+                    create_private_dirs(self.layout.disk(), folder)?;
                     folders.extend(
                         folder.ancestors().take_while(|above| above.starts_with(self.layout.root())).map(PathBuf::from),
                     );
                 }
-                match renameat_with(CWD, &staged, CWD, &target, RenameFlags::NOREPLACE) {
-                    Ok(()) => {}
-                    Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !target.exists() => {
-                        fs_err::rename(&staged, &target)?;
-                    }
-                    Err(error) => return Err(std::io::Error::from(error).into()),
-                }
+                self.layout.disk().rename_new(&staged, &target)?;
                 self.written.push(part);
             }
             folders.sort();
             folders.dedup();
-            sync_all(&RealDisk, &folders)?;
-            fs_err::remove_dir_all(self.layout.staging_of(batch))?;
+            sync_all(self.layout.disk(), &folders)?;
+            self.layout.disk().remove_dir_all(&self.layout.staging_of(batch))?;
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ impl LakeIds {
         for table in ROW_TABLES {
             let all_seen = self.tables.get(table.name).is_none_or(|table| table.seen.iter().all(|seen| *seen));
             for part in parts.iter().filter(|part| !all_seen && part.table == table.name) {
-                let Ok(reader) = PartReader::open(&layout.root().join(&part.path)) else { continue };
+                let Ok(reader) = PartReader::open(&layout.locate(part)) else { continue };
                 for rows in reader.columns(&["event_id", "source_path", "host"])? {
                     let rows = rows?;
                     let columns = (texts(&rows, "event_id"), texts(&rows, "source_path"), texts(&rows, "host"));
@@ -93,7 +93,7 @@ impl LakeIds {
 }
 
 fn ids_of(layout: &Layout, part: &Part) -> Result<Vec<u64>> {
-    let reader = PartReader::open(&layout.root().join(&part.path))?;
+    let reader = PartReader::open(&layout.locate(part))?;
     let mut ids = Vec::with_capacity(usize::try_from(reader.rows()).unwrap_or(0));
     for rows in reader.columns(&["event_id"])? {
         let rows = rows?;

@@ -37,7 +37,7 @@ impl LakeRequests {
         wanted.extend(COUNTER_COLUMNS);
         let mut requests: HashMap<RequestKey, Request> = HashMap::new();
         for part in parts.iter().filter(|part| part.table == USAGE.name) {
-            let Ok(reader) = PartReader::open(&layout.root().join(&part.path)) else { continue };
+            let Ok(reader) = PartReader::open(&layout.locate(part)) else { continue };
             for rows in reader.columns(&wanted)? {
                 let rows = rows?;
                 let column = |name| texts(&rows, name);

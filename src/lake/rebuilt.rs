@@ -33,6 +33,18 @@ pub fn standing(is_whole: bool) -> Standing {
     shifted(UNSEEN, if is_whole { WHOLE } else { TORN })
 }
 
+/// What an entry is worth as a claim in another lake. Where nobody knows, any record that was read is worth more.
+#[must_use]
+pub fn claimed(entry: &Entry) -> Standing {
+    let shift = match origin(entry) {
+        Origin::Settled => return entry.standing,
+        Origin::Whole => WHOLE,
+        Origin::Torn => TORN,
+    };
+    let seen = shifted(entry.standing, shift.saturating_neg());
+    if seen == UNSEEN { Standing { class: 1, ..UNSEEN } } else { seen }
+}
+
 /// Whether an entry was made from rows.
 #[must_use]
 pub fn is_rebuilt(entry: &Entry) -> bool {

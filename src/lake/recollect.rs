@@ -21,10 +21,12 @@ use crate::model::{Counters, IssueKind, RequestKey, SessionFacts, TitleRank};
 /// What was found in the parts.
 #[derive(Debug, Default)]
 pub struct Recollection {
-    /// Sources by provider and path.
+    /// Sources of this machine by provider and path.
     pub sources: BTreeSet<(String, String)>,
     /// Paths that could not be taken, by provider and path, with the reason.
     pub problems: BTreeMap<(String, String), String>,
+    /// Sessions of which another machine has read rows.
+    pub shared_sessions: BTreeSet<(String, String)>,
     /// Rows by the batch that they say.
     pub batches: BTreeMap<i64, i64>,
     /// The newest row of each session, by provider and id.
@@ -56,14 +58,14 @@ struct RecalledRequest {
 }
 
 impl Recollection {
-    /// Reads the parts.
+    /// Reads the parts. `host` is the name of this machine.
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub fn read(layout: &Layout, parts: &[Part]) -> Result<Self> {
+    pub fn read(layout: &Layout, parts: &[Part], host: &str) -> Result<Self> {
         let mut found = Self::default();
         for part in parts {
-            found.part(layout, part)?;
+            found.part(layout, part, host)?;
         }
         // Copies only tell how long a request was seen, so they come when all requests are known.
         for part in parts.iter().filter(|part| part.table == USAGE_COPIES.name) {
@@ -75,13 +77,14 @@ impl Recollection {
         Ok(found)
     }
 
-    fn part(&mut self, layout: &Layout, part: &Part) -> Result<()> {
+    fn part(&mut self, layout: &Layout, part: &Part, host: &str) -> Result<()> {
         let reader = PartReader::open(&layout.root().join(&part.path))?;
         let is_whole = [SESSIONS.name, USAGE.name, ISSUES.name].contains(&part.table.as_str());
-        let batches = if is_whole { reader.all()? } else { reader.columns(&["source_path", "batch"])? };
+        let batches =
+            if is_whole { reader.all()? } else { reader.columns(&["source_path", "batch", "host", "session_id"])? };
         for rows in batches {
             let rows = rows?;
-            self.paths(&rows, part);
+            self.paths(&rows, part, host);
             match part.table.as_str() {
                 "sessions" => self.sessions(&rows, &part.provider),
                 "usage" => self.usage(&rows, &part.provider),
@@ -91,7 +94,7 @@ impl Recollection {
         Ok(())
     }
 
-    fn paths(&mut self, rows: &RecordBatch, part: &Part) {
+    fn paths(&mut self, rows: &RecordBatch, part: &Part, host: &str) {
         for batch in integers(rows, "batch").into_iter().flatten().flatten() {
             *self.batches.entry(batch).or_default() += 1;
         }
@@ -101,9 +104,18 @@ impl Recollection {
             part.table == ISSUES.name
                 && (kind == IssueKind::Unreadable.as_str() || kind == IssueKind::NotAFile.as_str())
         };
+        let (hosts, sessions) = (texts(rows, "host"), texts(rows, "session_id"));
         let mut last = None;
         for row in 0..rows.num_rows() {
             let Some(path) = text(paths, row) else { continue };
+            if hosts.and_then(|hosts| text(hosts, row)) != Some(host) {
+                let session_id = sessions.and_then(|sessions| text(sessions, row)).unwrap_or_default();
+                let key = (part.provider.clone(), session_id.to_owned());
+                if !self.shared_sessions.contains(&key) {
+                    self.shared_sessions.insert(key);
+                }
+                continue;
+            }
             if let (Some(kinds), Some(details)) = (kinds, details)
                 && is_problem(text(kinds, row).unwrap_or_default())
             {

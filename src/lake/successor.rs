@@ -15,10 +15,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use arrow::array::{BooleanArray, RecordBatch};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::carry::{Carrier, Numbering, table_of};
-use super::disk::{RealDisk, create_private_dirs, sync_all};
+use super::disk::{Disk, RealDisk, create_private_dirs, sync_all};
 use super::part_file::{PartReader, id, integer, integers, request_of, text, texts};
 use super::recollect::Recollection;
 use super::state::{Part, SourceRow};
@@ -67,7 +66,7 @@ pub fn begin(root: &Path, sources: &Sources<'_>, now: i64) -> Result<Successor> 
     let mut lake = Lake::open(&beside)?;
     let (parts, vanished) = carry(&old, &lake, sources)?;
     crash::point("carried");
-    let recollection = Recollection::read(&lake.layout, &parts)?;
+    let recollection = Recollection::read(&lake.layout, &parts, sources.host)?;
     let lake_id = lake.state.lake_id().to_owned();
     lake.state.rebuild(&lake_id, true, &parts, &recollection, now)?;
     hand_over(&old.state, &mut lake.state, &recollection, sources)?;
@@ -223,6 +222,9 @@ fn each_row(
 fn hand_over(old: &State, new: &mut State, recollection: &Recollection, sources: &Sources<'_>) -> Result<()> {
     let newest = new.next_batch()?.saturating_sub(1);
     new.transaction(|new| {
+        for (machine, name) in old.hosts()? {
+            new.set_host(&machine, &name)?;
+        }
         for known in old.sources()? {
             if (sources.is_read)(&known.provider, &known.path) {
                 continue;
@@ -281,9 +283,9 @@ impl Successor {
 
 /// Exchanges two folders.
 fn swap(root: &Path, beside: &Path) -> Result<()> {
-    match renameat_with(CWD, root, CWD, beside, RenameFlags::EXCHANGE) {
+    match RealDisk.exchange(root, beside) {
         Ok(()) => {}
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+        Err(error) if error.kind() == std::io::ErrorKind::Unsupported => {
             let aside = self::beside(root, "old");
             fs_err::rename(root, &aside)?;
             crash::point("aside");

@@ -247,3 +247,49 @@ fn a_compacted_lake_is_verified_and_made_anew_like_another() {
         assert_mended(&home, &sound, &format!("{name}, compacted again"));
     }
 }
+
+/// Runs another command on the lake.
+fn on_lake(home: &Home, arguments: &[&str]) -> Run {
+    let mut command = agentlake();
+    command.args(arguments).arg("--lake").arg(home.lake()).env("HOME", home.beside(""));
+    run(&mut command)
+}
+
+#[test]
+fn a_compaction_that_died_and_lost_its_parts_is_mended() {
+    for place in ["committed", "compaction-committed", "compaction-swapped", "compaction-synced"] {
+        let (home, _, sound) = lake();
+        let mut command = agentlake();
+        command.arg("compact").arg("--lake").arg(home.lake()).env("AGENTLAKE_CRASH_AT", place);
+        if run(&mut command).signal.is_none() {
+            continue;
+        }
+        let verified = verify(&home, &[]);
+        assert_eq!(verified.code, Some(0), "{place}: {verified:#?}");
+        let staging = Layout::new(&home.lake()).staging();
+        for leftover in fs_err::read_dir(&staging).unwrap() {
+            fs_err::remove_dir_all(leftover.unwrap().path()).unwrap();
+        }
+        repair(&home).expect_code(0);
+        assert_mended(&home, &sound, place);
+    }
+}
+
+#[test]
+fn a_merged_lake_without_a_state_keeps_the_rows_of_the_other_machine() {
+    let (home, _, _) = lake();
+    let other = Home::new();
+    let far = Transcript::with_turns(15, 4);
+    other.write_old(&far.path(), far.text());
+    other.export_with(&["--host", "far"]).expect_code(0);
+    fs_err::remove_dir_all(other.home()).unwrap();
+    on_lake(&home, &["merge", other.lake().to_str().unwrap(), "--no-duckdb"]).expect_code(0);
+    assert_eq!(verify(&home, &["--against-sources"]).code, Some(0), "merged");
+    let sound = home.rows();
+    fs_err::remove_file(Layout::new(&home.lake()).state_file()).unwrap();
+    repair(&home).expect_code(0);
+    assert_mended(&home, &sound, "a merged lake");
+    assert_eq!(home.rows().table("messages").iter().filter(|row| text(&row["host"]) == "far").count(), 8);
+    home.export_with(&["--rebuild"]).expect_code(0);
+    home.rows().assert_same_views(&sound, "rebuilt");
+}

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Int64Type};
 
 use crate::lake::ledger::{Entry, with_counters};
 use crate::lake::wave::ReadSource;
-use crate::lake::{LakeError, Result, State};
+use crate::lake::{LakeError, Result, State, rebuilt};
 use crate::model::rows::PlacedClaim;
 use crate::model::tables::{
     BATCH_COLUMNS, RECORD_COLUMNS, SESSIONS, TableColumns as _, TableSpec, USAGE, UsageColumns, UsageReader, UsageRow,
@@ -139,7 +139,7 @@ impl Collected {
             }
             let claim = Claim {
                 request,
-                standing: entry.standing,
+                standing: rebuilt::claimed(&entry),
                 counters: entry.counters,
                 variant: entry.variant,
                 guard: entry.guard,

@@ -80,7 +80,7 @@ pub fn repair(root: &Path, findings: &Findings, host: &str, now: i64) -> Result<
         quarantine.take(&discarded.path, &discarded.reason)?;
     }
     if repaired.is_rebuilt {
-        let recollection = Recollection::read(&layout, &kept)?;
+        let recollection = Recollection::read(&layout, &kept, host)?;
         state.rebuild(&survey.lake_id, repaired.state.is_none(), &kept, &recollection, now)?;
         crash::point("rebuilt");
         drop(state);
@@ -129,7 +129,14 @@ fn recover(layout: &Layout, state: &mut State, quarantine: &mut Quarantine, is_l
     }
     loop {
         match commit::recover(layout, state) {
-            Err(LakeError::DamagedPart { path, reason }) => quarantine.take(&path, &reason)?,
+            Err(LakeError::DamagedPart { path, reason }) if path.exists() => quarantine.take(&path, &reason)?,
+            // A compaction whose parts are nowhere: the state lists them, so they are missed, and it is made anew.
+            Err(LakeError::DamagedPart { reason, .. }) => {
+                for leftover in fs_err::read_dir(layout.staging())? {
+                    quarantine.take(&leftover?.path(), &reason)?;
+                }
+                return Ok(Vec::new());
+            }
             recovered => return recovered,
         }
     }

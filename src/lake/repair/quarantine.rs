@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::lake::disk::{RealDisk, create_private_dirs, sync_all};
+use crate::lake::disk::{create_private_dirs, sync_all};
 use crate::lake::{Layout, Result, crash};
 
 /// The folder of one repair.
 #[derive(Debug)]
 pub struct Quarantine {
-    root: PathBuf,
+    layout: Layout,
     folder: PathBuf,
     /// Files moved, with the reason.
     pub moved: Vec<(PathBuf, String)>,
@@ -20,7 +20,7 @@ impl Quarantine {
     #[must_use]
     pub fn new(layout: &Layout, now: i64) -> Self {
         let name = crate::model::time::text(now).replace(':', "");
-        Self { root: layout.root().to_owned(), folder: layout.quarantine().join(name), moved: Vec::new() }
+        Self { layout: layout.clone(), folder: layout.quarantine().join(name), moved: Vec::new() }
     }
 
     /// Moves a file or folder of the lake there. What is not there any more is left out.
@@ -31,7 +31,7 @@ impl Quarantine {
         if fs_err::symlink_metadata(path).is_err() {
             return Ok(());
         }
-        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        let below = path.strip_prefix(self.layout.root()).unwrap_or(path);
         let mut target = self.folder.join(below);
         let mut number = 1;
         while fs_err::symlink_metadata(&target).is_ok() {
@@ -39,10 +39,10 @@ impl Quarantine {
             target = self.folder.join(format!("{}.{number}", below.display()));
         }
         let folder = target.parent().unwrap_or(&self.folder).to_owned();
-        create_private_dirs(&RealDisk, &folder)?;
-        fs_err::rename(path, &target)?;
-        let from = path.parent().unwrap_or(&self.root).to_owned();
-        sync_all(&RealDisk, &[folder, from])?;
+        create_private_dirs(self.layout.disk(), &folder)?;
+        self.layout.disk().rename_new(path, &target)?;
+        let from = path.parent().unwrap_or(self.layout.root()).to_owned();
+        sync_all(self.layout.disk(), &[folder, from])?;
         self.moved.push((path.to_owned(), reason.to_owned()));
         crash::point("quarantined");
         Ok(())

@@ -41,7 +41,7 @@ const REFERENCES: [(&str, &str); 5] = [
         "requests of the ledger are credited to a session that the state does not know",
     ),
     (
-        "SELECT count(*) FROM sessions WHERE source_id NOT IN (SELECT id FROM sources)",
+        "SELECT count(*) FROM sessions WHERE source_id <> 0 AND source_id NOT IN (SELECT id FROM sources)",
         "sessions belong to a source that the state does not know",
     ),
     (

@@ -14,7 +14,7 @@ impl State {
         self.one("SELECT name FROM hosts WHERE machine = ?1", (machine,))
     }
 
-    /// The name of a machine in the column `host`, if it wrote here before; the state is only read.
+    /// The name of a machine, if it ever wrote here.
     ///
     /// # Errors
     /// SQLite refuses.
@@ -32,5 +32,16 @@ impl State {
     pub fn set_host(&self, machine: &str, name: &str) -> Result<()> {
         self.execute("INSERT OR REPLACE INTO hosts (machine, name) VALUES (?1, ?2)", (machine, name))?;
         Ok(())
+    }
+
+    /// Names of all machines that wrote here.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn hosts(&self) -> Result<Vec<(String, String)>> {
+        if self.version < 2 {
+            return Ok(Vec::new());
+        }
+        self.all("SELECT machine, name FROM hosts", (), |row| Ok((row.get(0)?, row.get(1)?)))
     }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::{Part, State};
-use crate::lake::recollect::Recollection;
+use crate::lake::recollect::{RecalledSession, Recollection};
+use crate::lake::session_rows::NO_SOURCE;
 use crate::lake::{Result, crash, rebuilt};
 use crate::model::RequestKey;
 
@@ -32,7 +33,7 @@ impl State {
                 state.execute(&format!("DELETE FROM {table}"), ())?;
             }
             if !is_own {
-                for table in ["sources", "sessions", "requests", "origins", "problems"] {
+                for table in ["sources", "sessions", "requests", "origins", "problems", "hosts"] {
                     state.execute(&format!("DELETE FROM {table}"), ())?;
                 }
             }
@@ -117,15 +118,16 @@ impl State {
             }
         }
         for (key, recalled) in recollection.sessions.iter().filter(|(key, _)| !current.contains(*key)) {
-            let owner = sources.get(&(key.0.clone(), recalled.path.clone())).copied().unwrap_or_default();
+            let owner = owner_of(recollection, sources, key, recalled);
             self.put_session(&key.0, &key.1, owner, &recalled.facts, recalled.batch)?;
         }
         // A session whose source is not known any more is owned by the one that its row names.
-        let orphans = "SELECT provider, session_id FROM sessions WHERE source_id NOT IN (SELECT id FROM sources)";
+        let orphans = "SELECT provider, session_id FROM sessions WHERE source_id <> 0
+                           AND source_id NOT IN (SELECT id FROM sources)";
         let orphans: Vec<(String, String)> = self.all(orphans, (), |row| Ok((row.get(0)?, row.get(1)?)))?;
         for key in orphans {
             let Some(recalled) = recollection.sessions.get(&key) else { continue };
-            let owner = sources.get(&(key.0.clone(), recalled.path.clone())).copied().unwrap_or_default();
+            let owner = owner_of(recollection, sources, &key, recalled);
             let sql = "UPDATE sessions SET source_id = ?3 WHERE provider = ?1 AND session_id = ?2";
             self.execute(sql, (&key.0, &key.1, owner))?;
         }
@@ -160,4 +162,15 @@ impl State {
         }
         self.put_requests(&waiting, false, newest)
     }
+}
+
+/// The source that a session was first read from; none, if another machine has read rows of it, too.
+fn owner_of(
+    recollection: &Recollection,
+    sources: &HashMap<(String, String), i64>,
+    session: &(String, String),
+    recalled: &RecalledSession,
+) -> i64 {
+    let own = sources.get(&(session.0.clone(), recalled.path.clone())).copied();
+    own.filter(|_| !recollection.shared_sessions.contains(session)).unwrap_or(NO_SOURCE)
 }

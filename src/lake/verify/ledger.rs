@@ -73,7 +73,7 @@ fn sums_of(layout: &Layout, parts: &[&Part]) -> Result<UsageSums> {
     for some in parts.chunks(64) {
         let read: Vec<Vec<(RequestKey, Sums)>> = some
             .par_iter()
-            .map(|part| usage_sums::of_part(&layout.root().join(&part.path), &part.provider))
+            .map(|part| usage_sums::of_part(&layout.locate(part), &part.provider))
             .collect::<Result<_>>()?;
         for (request, counters) in read.into_iter().flatten() {
             usage_sums::add(sums.entry(request).or_default(), counters);
@@ -90,7 +90,7 @@ fn names_of<T>(
 ) -> Result<HashMap<RequestKey, String>> {
     let mut names = HashMap::new();
     for part in parts {
-        for rows in PartReader::open(&layout.root().join(&part.path))?.columns(&["request_key", "session_id"])? {
+        for rows in PartReader::open(&layout.locate(part))?.columns(&["request_key", "session_id"])? {
             let rows = rows?;
             let (Some(keys), Some(sessions)) = (texts(&rows, "request_key"), texts(&rows, "session_id")) else {
                 continue;

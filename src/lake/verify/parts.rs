@@ -22,8 +22,7 @@ pub(super) fn check(layout: &Layout, state: &State, listed: &[Part], audit: &mut
     for table in TABLES {
         let parts: Vec<&Part> = listed.iter().filter(|part| part.table == table.name).collect();
         let lake_id = state.lake_id();
-        let checked: Vec<Checked> =
-            parts.par_iter().map(|part| Checked::of(layout, lake_id, table, part, &on_disk)).collect();
+        let checked: Vec<Checked> = parts.par_iter().map(|part| Checked::of(layout, lake_id, table, part)).collect();
         let mut ids = Vec::new();
         for (part, checked) in parts.iter().zip(checked) {
             audit.parts += 1;
@@ -55,14 +54,13 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(layout: &Layout, lake_id: &str, table: &'static TableSpec, part: &Part, on_disk: &HashSet<PathBuf>) -> Self {
-        // Parts of a compaction count before they are in place.
+    fn of(layout: &Layout, lake_id: &str, table: &'static TableSpec, part: &Part) -> Self {
         let path = layout.locate(part);
         let mut checked = Self { findings: Vec::new(), ids: Vec::new() };
         let mut find = |kind, detail: String| {
             checked.findings.push(Finding { kind, subject: path.display().to_string(), detail });
         };
-        if !on_disk.contains(&path) && !path.starts_with(layout.staging()) {
+        if !path.exists() {
             find(FindingKind::MissingPart, format!("{} rows of batch {} are gone", part.rows, part.batch));
             return checked;
         }
@@ -174,7 +172,7 @@ fn tell_doubles(
     let mut sights: HashMap<(u128, i64), &str> = HashMap::new();
     let mut doubles: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| whole.contains(&part.path)) {
-        for rows in PartReader::open(&layout.root().join(&part.path))?.columns(&["event_id", "batch"])? {
+        for rows in PartReader::open(&layout.locate(part))?.columns(&["event_id", "batch"])? {
             let rows = rows?;
             let (Some(events), Some(batches)) = (texts(&rows, "event_id"), integers(&rows, "batch")) else { continue };
             for row in 0..rows.num_rows() {
@@ -194,6 +192,10 @@ fn tell_doubles(
     Ok(())
 }
 
+fn replaced(state: &State, batch: i64) -> Result<Vec<Part>> {
+    if state.is_compaction(batch)? { state.replaced_by(batch) } else { Ok(Vec::new()) }
+}
+
 /// Files that the state does not list. Parts of a batch that is being published belong there.
 fn tell_foreign(
     layout: &Layout,
@@ -204,10 +206,11 @@ fn tell_foreign(
     audit: &mut Audit,
 ) -> Result<()> {
     for part in listed {
-        on_disk.remove(&layout.root().join(&part.path));
+        on_disk.remove(&layout.locate(part));
     }
     for batch in state.unpublished()? {
-        for part in state.parts_of(batch)?.into_iter().chain(state.replaced_by(batch)?) {
+        // Of a compaction that was not finished, new and old parts belong to the lake.
+        for part in state.parts_of(batch)?.into_iter().chain(replaced(state, batch)?) {
             on_disk.remove(&layout.root().join(&part.path));
         }
     }
