@@ -58,7 +58,8 @@ mod tests {
         let settings = tempfile::tempdir().unwrap();
         fs_err::write(settings.path().join("timezone"), "Asia/Kathmandu\n").unwrap();
         assert_eq!(of_system(None, settings.path()), "Asia/Kathmandu");
-        std::os::unix::fs::symlink("/usr/share/zoneinfo/America/New_York", settings.path().join("localtime")).unwrap();
+        fs_err::os::unix::fs::symlink("/usr/share/zoneinfo/America/New_York", settings.path().join("localtime"))
+            .unwrap();
         assert_eq!(of_system(None, settings.path()), "America/New_York");
     }
 

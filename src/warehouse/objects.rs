@@ -145,7 +145,8 @@ fn is_object(name: &str) -> bool {
 pub(super) fn macro_and_view(query: &NamedQuery<'_>) -> String {
     let mut sql = macro_of(query) + ";\n";
     if !is_object(query.name) {
-        sql += &format!("CREATE OR REPLACE VIEW {name} AS SELECT * FROM {name}();\n", name = query.name);
+        let name = query.name;
+        sql.extend(["CREATE OR REPLACE VIEW ", name, " AS SELECT * FROM ", name, "();\n"]);
     }
     sql
 }

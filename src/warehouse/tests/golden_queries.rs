@@ -484,8 +484,14 @@ fn sums_agree_however_they_are_cut() {
             assert_eq!(sums, wanted, "{cut} of {name}");
         }
         let total = expected[0].split(',').next().unwrap().to_owned();
-        assert_eq!(lake.sql("SELECT sum(own_usd) FROM session_tree(tz := 'Asia/Kathmandu')"), [total.clone()]);
-        assert_eq!(lake.sql("SELECT sum(cost_usd) FROM tool_cost(tz := 'Asia/Kathmandu')"), [total.clone()]);
+        assert_eq!(
+            lake.sql("SELECT sum(own_usd) FROM session_tree(tz := 'Asia/Kathmandu')"),
+            std::slice::from_ref(&total)
+        );
+        assert_eq!(
+            lake.sql("SELECT sum(cost_usd) FROM tool_cost(tz := 'Asia/Kathmandu')"),
+            std::slice::from_ref(&total)
+        );
         let kinds = lake.sql("SELECT sum(cost_usd) FROM agent_cost(tz := 'Asia/Kathmandu') GROUP BY kind");
         assert_eq!(kinds, vec![total; 3], "{name}");
     }
