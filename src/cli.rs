@@ -366,7 +366,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub param: Vec<(String, String)>,
     /// Folder with queries of your own, one SQL file each, listed and named like the bundled ones.
-    #[arg(long, value_name = "DIR", env = "AGENTLAKE_QUERIES")]
+    #[arg(long, value_name = "DIR", env = "AGENTLAKE_QUERIES", hide_env_values = true)]
     pub queries: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "documented on the type")]

@@ -159,6 +159,12 @@ fn help_of_query() {
           --until <YYYY-MM-DD>
               Last day, included
 
+          --tz <ZONE>
+              Time zone whose days count, of the IANA database [default: the system's]
+
+          --week-start <DAY>
+              Day that weeks begin with [default: monday]
+
           --provider <SLUG>
               Only these providers
 
@@ -177,6 +183,14 @@ fn help_of_query() {
 
           --prices-at <YYYY-MM-DD>
               Price all history as if on this day
+
+          --param <NAME=VALUE>
+              Another parameter of the query, such as top=10
+
+          --queries <DIR>
+              Folder with queries of your own, one SQL file each, listed and named like the bundled ones
+
+              [env: AGENTLAKE_QUERIES]
 
           --prices <FILE>
               Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is
