@@ -1,8 +1,20 @@
 //! Command line definitions, and nothing else. What the arguments mean is in `commands/`.
+//!
+//! Here are the arguments that commands share and those of reading; [`query`], [`prices`] and [`upkeep`] have their own.
+
+pub mod prices;
+#[cfg(feature = "duckdb")]
+pub mod query;
+pub mod upkeep;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use prices::PricesCommandArgs;
+#[cfg(feature = "duckdb")]
+use query::QueryArgs;
+use upkeep::{CompactArgs, MergeArgs, RepairArgs, VerifyArgs};
 
 /// Session files of AI coding agents, as a lake of Parquet files and a DuckDB database with priced rollups.
 #[derive(Debug, Parser)]
@@ -51,106 +63,6 @@ pub struct PricesArgs {
     /// Your own prices [default: agentlake/prices.toml in the XDG config directory, if there is one].
     #[arg(long, value_name = "FILE", env = "AGENTLAKE_PRICES", hide_env_values = true)]
     pub prices: Option<PathBuf>,
-}
-
-/// Arguments of `prices`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentlake prices show claude-opus-5\n  agentlake prices missing\n  \
-                        agentlake prices update --from api.json")]
-pub struct PricesCommandArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: PricesCommand,
-}
-
-/// The subcommands of `prices`.
-#[derive(Debug, Subcommand)]
-pub enum PricesCommand {
-    /// List what models cost on a day.
-    List(PricesListArgs),
-    /// Show what a model id is priced as, and its prices through time.
-    Show(PricesShowArgs),
-    /// List the models in the lake that have no price, with the nearest names.
-    #[cfg(feature = "duckdb")]
-    Missing(PricesMissingArgs),
-    /// Check a file of your own prices.
-    Check(PricesCheckArgs),
-    /// Take present prices from a price list; they hold from now on, and the past stays.
-    Update(PricesUpdateArgs),
-}
-
-/// Arguments of `prices list`.
-#[derive(Debug, Args)]
-pub struct PricesListArgs {
-    /// Only this vendor.
-    #[arg(long, value_name = "VENDOR")]
-    pub vendor: Option<String>,
-    /// The day [default: today].
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub at: Option<chrono::NaiveDate>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    /// Form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-}
-
-/// Arguments of `prices show`.
-#[derive(Debug, Args)]
-pub struct PricesShowArgs {
-    /// A model id as recorded, or a price key.
-    #[arg(value_name = "MODEL")]
-    pub model: String,
-    /// The tool that recorded it: some names mean another model there.
-    #[arg(long, value_name = "SLUG", default_value = "")]
-    pub provider: String,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    /// Form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-}
-
-/// Arguments of `prices missing`.
-#[cfg(feature = "duckdb")]
-#[derive(Debug, Args)]
-pub struct PricesMissingArgs {
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-    /// Form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-}
-
-/// Arguments of `prices check`.
-#[derive(Debug, Args)]
-pub struct PricesCheckArgs {
-    /// The file.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-}
-
-/// Arguments of `prices update`.
-#[derive(Debug, Args)]
-pub struct PricesUpdateArgs {
-    /// A price list in the form of LiteLLM, genai-prices or models.dev. Nothing is fetched.
-    #[arg(long, value_name = "FILE")]
-    pub from: PathBuf,
-    /// First day that changed prices hold [default: from this instant on].
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub at: Option<chrono::NaiveDate>,
-    /// Only say what would change.
-    #[arg(long)]
-    pub dry_run: bool,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
 }
 
 /// Which sources.
@@ -240,58 +152,6 @@ pub enum SummaryFormat {
     Json,
 }
 
-/// Arguments of `compact`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  agentlake compact\n  agentlake compact --provider claude --before 2026-11-01")]
-pub struct CompactArgs {
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-    /// Only these providers.
-    #[arg(long, value_name = "SLUG")]
-    pub provider: Vec<String>,
-    /// Only days before this one.
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub before: Option<chrono::NaiveDate>,
-    /// Threads that read and write [default: one per processor].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Form of the summary.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-    /// No summary; errors only.
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
-/// Arguments of `merge`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  agentlake merge /mnt/laptop/lake\n  agentlake merge --lake /data/all laptop/lake desktop/lake"
-)]
-pub struct MergeArgs {
-    /// Folders of the lakes; they are only read.
-    #[arg(value_name = "LAKE", required = true)]
-    pub lakes: Vec<PathBuf>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-    /// Do not refresh agentlake.duckdb.
-    #[cfg(feature = "duckdb")]
-    #[arg(long)]
-    pub no_duckdb: bool,
-    #[cfg(feature = "duckdb")]
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    /// Form of the summary.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-    /// No summary; errors only.
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
 /// Arguments of `sources`.
 #[derive(Debug, Args)]
 #[command(
@@ -305,74 +165,6 @@ pub struct SourcesArgs {
     #[allow(missing_docs, reason = "documented on the type")]
     pub roots: RootArgs,
     /// Form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-}
-
-/// Arguments of `verify`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Exit code 1 if anything is wrong; each finding comes with its remedy.\n\nExamples:\n  agentlake verify\n  \
-                        agentlake verify --against-sources --format json"
-)]
-pub struct VerifyArgs {
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub roots: RootArgs,
-    /// Read every source again, in memory, and compare its rows and requests with the lake's.
-    #[arg(long)]
-    pub against_sources: bool,
-    /// Threads that read [default: one per processor].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Source bytes that are read at once. Accepts K, M and G.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
-    pub wave_bytes: u64,
-    /// The bound that `export` was given. Accepts K, M and G.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
-    pub max_line_bytes: u64,
-    /// Form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    pub format: SummaryFormat,
-}
-
-/// Arguments of `repair`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Nothing is deleted: what is no part of the lake goes to .agentlake/quarantine in the lake.\n\n\
-                        Examples:\n  agentlake repair\n  agentlake repair --lake /data/lake --format json"
-)]
-pub struct RepairArgs {
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub roots: RootArgs,
-    /// Keep each line as it stood in rows that are read again, as `export --raw` does.
-    #[arg(long)]
-    pub raw: bool,
-    /// Do not refresh agentlake.duckdb.
-    #[cfg(feature = "duckdb")]
-    #[arg(long)]
-    pub no_duckdb: bool,
-    #[cfg(feature = "duckdb")]
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    /// Threads that read and write [default: one per processor].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Source bytes per batch. Accepts K, M and G.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "32M")]
-    pub wave_bytes: u64,
-    /// The bound that `export` was given. Accepts K, M and G.
-    #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "128M")]
-    pub max_line_bytes: u64,
-    /// Form of the summary.
     #[arg(long, value_enum, default_value_t)]
     pub format: SummaryFormat,
 }
@@ -399,111 +191,6 @@ pub enum SchemaFormat {
     Markdown,
     /// For programs.
     Json,
-}
-
-/// Arguments of `query`.
-#[cfg(feature = "duckdb")]
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  agentlake query\n  agentlake query daily_cost --since 2026-11-01 --provider claude\n  \
-                        agentlake query --sql \"select model, sum(output_tokens) from usage group by 1\" --format csv"
-)]
-pub struct QueryArgs {
-    /// A bundled query; without a name, lists what there is.
-    #[arg(value_name = "NAME", conflicts_with_all = ["sql", "file"])]
-    pub name: Option<String>,
-    /// SQL to run instead.
-    #[arg(long, value_name = "SQL", conflicts_with = "file")]
-    pub sql: Option<String>,
-    /// File with SQL to run instead.
-    #[arg(long, value_name = "FILE")]
-    pub file: Option<PathBuf>,
-    /// First day.
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub since: Option<chrono::NaiveDate>,
-    /// Last day, included.
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub until: Option<chrono::NaiveDate>,
-    /// Time zone whose days count, of the IANA database [default: the system's].
-    #[arg(long, value_name = "ZONE")]
-    pub tz: Option<String>,
-    /// Day that weeks begin with [default: monday].
-    #[arg(long, value_name = "DAY")]
-    pub week_start: Option<chrono::Weekday>,
-    /// Only these providers.
-    #[arg(long, value_name = "SLUG")]
-    pub provider: Vec<String>,
-    /// Only this project: its directory, or the end of it.
-    #[arg(long, value_name = "PATH")]
-    pub project: Option<String>,
-    /// Where costs come from.
-    #[arg(long, value_enum, default_value_t)]
-    pub cost: CostSource,
-    /// Price all history as if on this day.
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    pub prices_at: Option<chrono::NaiveDate>,
-    /// Another parameter of the query, such as top=10.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
-    pub param: Vec<(String, String)>,
-    /// Folder with queries of your own, one SQL file each, listed and named like the bundled ones.
-    #[arg(long, value_name = "DIR", env = "AGENTLAKE_QUERIES", hide_env_values = true)]
-    pub queries: Option<PathBuf>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub prices: PricesArgs,
-    /// Form of the answer [default: by the name of --output, else table].
-    #[arg(long, value_enum)]
-    pub format: Option<QueryFormat>,
-    /// Write the answer to this file.
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "documented on the type")]
-    pub lake: LakeArgs,
-}
-
-/// Where costs come from.
-#[cfg(feature = "duckdb")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CostSource {
-    /// What the tool reported, where it reported more than zero; else computed.
-    #[default]
-    Auto,
-    /// From counters and prices alone.
-    Computed,
-    /// What the tool reported alone.
-    Reported,
-}
-
-/// Forms of an answer.
-#[cfg(feature = "duckdb")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum QueryFormat {
-    /// Aligned columns.
-    Table,
-    /// Comma-separated values with a header.
-    Csv,
-    /// One JSON array.
-    Json,
-    /// One JSON object per line.
-    Ndjson,
-    /// A Markdown table.
-    Markdown,
-    /// A Parquet file (needs --output).
-    Parquet,
-}
-
-/// `NAME=VALUE`.
-#[cfg(feature = "duckdb")]
-fn parameter(text: &str) -> Result<(String, String), String> {
-    let is_name = |name: &str| {
-        name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-    };
-    match text.split_once('=') {
-        Some((name, value)) if is_name(name) => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write it as NAME=VALUE, for example top=10".to_owned()),
-    }
 }
 
 /// `PROVIDER=PATH`.

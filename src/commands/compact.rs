@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 
 use super::{places, summary};
-use crate::cli::{CompactArgs, SummaryFormat};
+use crate::cli::SummaryFormat;
+use crate::cli::upkeep::CompactArgs;
 use crate::lake::compact::{self, Choice, Compacted};
 use crate::lake::{Lake, Layout, commit};
 

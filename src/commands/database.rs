@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
 
 use super::query::{self, QueryArguments};
 use super::summary::{PricedRun, count};
-use crate::cli::{CostSource, PricesArgs, PricesMissingArgs, QueryArgs, QueryFormat, SummaryFormat};
+use crate::cli::prices::PricesMissingArgs;
+use crate::cli::query::{CostSource, QueryArgs, QueryFormat};
+use crate::cli::{PricesArgs, SummaryFormat};
 use crate::ingest::RunSummary;
 use crate::lake::{Lake, Layout, State};
 use crate::pricing::{self, PriceTable};
@@ -55,30 +58,53 @@ pub fn snapshot(layout: &Layout, state: &State) -> Result<LakeSnapshot> {
 /// # Errors
 /// The state or the database cannot be read or written.
 pub fn refresh(lake: &Lake, run: &RunSummary, prices: &PricesArgs) -> Result<Option<PricedRun>> {
-    let database = lake.layout.database();
     let has_news = !run.batches.is_empty() || !lake.recovered.is_empty();
     let prices = priced_with(prices)?;
-    let hash = match &prices {
-        Some(table) => table.fingerprint().to_owned(),
-        None => PriceTable::builtin()?.fingerprint().to_owned(),
-    };
-    let hash_file = lake.layout.private().join("prices.hash");
+    let wanted = fingerprint(prices.as_deref())?;
     // Other prices are news too: the database and the files beside it hold them.
-    let is_priced = fs_err::read_to_string(&hash_file).is_ok_and(|noted| noted == hash);
-    if !has_news && is_priced && database.exists() {
+    let is_priced = fs_err::read_to_string(prices_note(lake)).is_ok_and(|noted| noted == wanted);
+    if !has_news && is_priced && lake.layout.database().exists() {
         return Ok(None);
     }
-    let snapshot = snapshot(&lake.layout, &lake.state)?;
-    let snapshot = LakeSnapshot { prices, ..snapshot };
-    let folder = lake.layout.root().join("prices");
-    let target = Target { database: &database, scratch: &lake.layout.private(), prices: &folder };
-    warehouse::refresh(target, &snapshot)?;
-    fs_err::write(&hash_file, hash)?;
+    let snapshot = fill(lake, prices)?;
     if run.added.requests == 0 {
         return Ok(None);
     }
     let CostAdded { usd, unpriced_tokens } = warehouse::cost_added(&snapshot, &run.batches)?;
     Ok(Some(PricedRun { usd, unpriced_tokens, basis: snapshot.price_table()?.basis().to_string() }))
+}
+
+/// Brings `agentlake.duckdb` up to date with a lake that was repaired or rebuilt, whatever was noted of it.
+///
+/// # Errors
+/// The state or the database cannot be read or written.
+pub fn reload(lake: &Lake, prices: &PricesArgs) -> Result<()> {
+    fill(lake, priced_with(prices)?).map(|_| ())
+}
+
+/// Fills the database and the price files, and notes with which prices.
+fn fill(lake: &Lake, prices: Option<Arc<PriceTable>>) -> Result<LakeSnapshot> {
+    let (database, scratch) = (lake.layout.database(), lake.layout.private());
+    let folder = lake.layout.root().join("prices");
+    let noted = fingerprint(prices.as_deref())?;
+    let snapshot = LakeSnapshot { prices, ..snapshot(&lake.layout, &lake.state)? };
+    warehouse::refresh(Target { database: &database, scratch: &scratch, prices: &folder }, &snapshot)?;
+    fs_err::write(prices_note(lake), noted)?;
+    Ok(snapshot)
+}
+
+/// Names a price table by its content; `None`: the one that the build carries.
+fn fingerprint(prices: Option<&PriceTable>) -> Result<String> {
+    Ok(match prices {
+        Some(table) => table.fingerprint(),
+        None => PriceTable::builtin()?.fingerprint(),
+    }
+    .to_owned())
+}
+
+/// Where a lake notes which prices its database holds.
+fn prices_note(lake: &Lake) -> PathBuf {
+    lake.layout.private().join("prices.hash")
 }
 
 /// The prices of a command line, where they differ from those that the build carries.
@@ -146,20 +172,6 @@ pub fn missing_prices(arguments: &PricesMissingArgs) -> Result<String> {
     }
     let _ = writeln!(text, "\n{}", table.basis());
     Ok(text)
-}
-
-/// Brings `agentlake.duckdb` up to date with a lake that was repaired or rebuilt.
-///
-/// # Errors
-/// The state or the database cannot be read or written.
-pub fn reload(lake: &Lake, prices: &PricesArgs) -> Result<()> {
-    // An empty run brings no batches; that nothing is noted of the prices makes the database be looked at all the same.
-    let noted = lake.layout.private().join("prices.hash");
-    if noted.exists() {
-        fs_err::remove_file(noted)?;
-    }
-    refresh(lake, &RunSummary::default(), prices)?;
-    Ok(())
 }
 
 /// `agentlake query` with its command line.

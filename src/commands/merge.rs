@@ -7,7 +7,8 @@ use anyhow::Result;
 use super::places;
 use super::summary::{count, signed};
 use crate::adapters;
-use crate::cli::{MergeArgs, SummaryFormat};
+use crate::cli::SummaryFormat;
+use crate::cli::upkeep::MergeArgs;
 use crate::ingest::RunSummary;
 use crate::lake::{Lake, merge};
 

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::own_prices::{self, Places};
 use super::prices::instant;
-use crate::cli::PricesUpdateArgs;
+use crate::cli::prices::PricesUpdateArgs;
 use crate::model::time;
 use crate::pricing::{Cell, PriceTable, UserPrices, price_lists, rate_text};
 

@@ -8,7 +8,8 @@ use chrono::NaiveDate;
 
 use super::own_prices;
 use super::price_updates;
-use crate::cli::{PricesCheckArgs, PricesCommand, PricesCommandArgs, PricesListArgs, PricesShowArgs, SummaryFormat};
+use crate::cli::SummaryFormat;
+use crate::cli::prices::{PricesCheckArgs, PricesCommand, PricesCommandArgs, PricesListArgs, PricesShowArgs};
 use crate::model::time;
 use crate::pricing::{self, Cell, ModelPrice, ModelUse, OPEN_FROM, OPEN_TO, PriceTable, STANDARD, nearest, rate_text};
 

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::summary::{count, path_text};
 use super::{Ending, places};
-use crate::cli::{RepairArgs, SummaryFormat};
+use crate::cli::SummaryFormat;
+use crate::cli::upkeep::RepairArgs;
 use crate::ingest::{RunOptions, RunSummary, checkpoints};
 use crate::lake::Layout;
 use crate::lake::repair::{Repaired, repair};

@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use super::summary::{count, size};
 use super::{Ending, places};
-use crate::cli::{SummaryFormat, VerifyArgs};
+use crate::cli::SummaryFormat;
+use crate::cli::upkeep::VerifyArgs;
 use crate::ingest::{AgainstSources, RunOptions, against_sources, checkpoints};
 use crate::lake::lock::WriterLock;
 use crate::lake::verify::{Audit, verify};

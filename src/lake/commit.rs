@@ -22,14 +22,13 @@
 //! again.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
-
-use xxhash_rust::xxh3::Xxh3Default;
 
 use super::disk::{create_private_dirs, sync_all};
 use super::layout::Layout;
 use super::ledger::Entry;
+use super::part_file::fingerprint;
 use super::session_rows::{ChangedSession, NO_SOURCE};
 use super::state::{Part, SourceRow, State};
 use super::wave::ReadSource;
@@ -203,18 +202,9 @@ pub fn check_parts(layout: &Layout, state: &State) -> Result<()> {
 /// Makes sure that a part in place is the one that was committed.
 pub(super) fn check(path: &Path, part: &Part) -> Result<()> {
     let damaged = |reason: &str| Err(LakeError::DamagedPart { path: path.to_owned(), reason: reason.to_owned() });
-    let mut file = fs_err::File::open(path)?;
-    if i64::try_from(file.metadata()?.len()).ok() != Some(part.bytes) {
-        return damaged("its size differs");
+    match fingerprint(path)? {
+        (bytes, _) if bytes != part.bytes => damaged("its size differs"),
+        (_, xxh3) if xxh3 != part.xxh3 => damaged("its content differs"),
+        _ => Ok(()),
     }
-    let mut hash = Xxh3Default::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let count = file.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hash.update(buffer.get(..count).unwrap_or_default());
-    }
-    if hash.digest128().to_le_bytes() == part.xxh3 { Ok(()) } else { damaged("its content differs") }
 }

@@ -2,6 +2,7 @@
 
 mod bug_classes;
 mod cost_modes;
+mod fortnight;
 mod golden;
 mod golden_queries;
 mod lint;
