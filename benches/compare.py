@@ -134,6 +134,9 @@ def contenders(arguments, home, lake, output):
             accept=(0, 1),
             against=yardstick,
         ),
+        Contender(
+            "the same with --no-compact", [*export, "--no-compact"], home.grow, accept=(0, 1), against=yardstick
+        ),
         Contender("agentlake query daily_cost, from the parts", query, against=yardstick),
         Contender("agentlake export, DuckDB database made", [part for part in export if part != "--no-duckdb"], against=yardstick),
         Contender("agentlake query daily_cost, from the database", query, against=yardstick),
@@ -208,7 +211,7 @@ def main():
     # Beside the sessions, so that the lake is written to the disk that they are on and not to a memory file system.
     with tempfile.TemporaryDirectory(prefix="agentlake-bench.", dir=arguments.home.resolve().parent) as work:
         work = Path(work)
-        home = GrowingHome(arguments.home, work / "home", arguments.rounds + 1)
+        home = GrowingHome(arguments.home, work / "home", 2 * (arguments.rounds + 1))
         rows = contenders(arguments, home, work / "lake", work / "copy")
         environment = environment_for(home.path)
         results = defaultdict(list)
